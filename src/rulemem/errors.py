@@ -86,4 +86,4 @@ class LogprobsUnavailable(ModelError):
 
 
 class BudgetExceeded(ModelError):
-    """`max_calls` or `max_tokens` is reached; what is done is stored and the rest can be resumed."""
+    """`max_calls` or `max_tokens` is reached; finished work is stored, the rest can be resumed."""

@@ -205,3 +205,40 @@ class Answer:
     quotes: tuple[Quote, ...] = ()
     cost: Cost = field(default_factory=Cost)
     answerer: str = ""  # prompt id@version/model, or "extractive@1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOutcome:
+    """What became of one turn that was given to the store."""
+
+    id: int
+    outcome: Literal["new", "unchanged", "edited"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactOutcome:
+    """What became of one fact: new, or one more source of a fact that was known."""
+
+    id: int
+    outcome: Literal["new", "duplicate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One row of a ranked list: higher is better."""
+
+    item: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What `forget` removed."""
+
+    turns: int = 0
+    facts: int = 0
+    entities: int = 0
+    head_keys: int = 0
+    rules_retired: int = 0
+    answers: int = 0
+    vectors: int = 0
