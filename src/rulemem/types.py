@@ -195,6 +195,7 @@ class Answer:
     """A short answer with its proof."""
 
     id: int = 0
+    scope: str = ""  # whose memory answered
     question: str
     text: str
     answerable: bool

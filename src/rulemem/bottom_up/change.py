@@ -1,0 +1,75 @@
+"""Change: which older facts a newer one closes.
+
+A person lives in one place and has one employer at a time: a later fact of such a relation, about
+the same subject and with another object, closes the earlier one. "No longer ..." closes the fact
+it denies. A fact that holds from an earlier moment than the one it meets closes nothing, so that
+back-dated news does not become current. Nothing is deleted by this.
+
+Source: method.md, stage 1 step 2 (Change); the single-valued relations are Assumption ADR-0006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from rulemem.lexical import canonical, content_terms
+from rulemem.types import Fact
+
+_SINGLE_VALUED = {
+    "live in": "home", "move to": "home", "move in": "home", "move into": "home",
+    "relocate to": "home", "settle in": "home", "reside in": "home", "be based in": "home",
+    "move back to": "home", "work at": "employer", "work for": "employer", "join": "employer",
+    "start at": "employer", "work as": "job", "be married to": "spouse", "marry": "spouse",
+    "date": "partner",
+}  # fmt: skip
+
+Closing = tuple[int, int, datetime | None]
+"""(closed fact, closing fact, valid until)"""
+
+
+def find_closings(fresh: Sequence[Fact], known: Iterable[Fact]) -> list[Closing]:
+    """Which of the known facts the fresh ones close.
+
+    Args:
+        fresh: facts just stored, with ids.
+        known: facts of the same scope, fresh ones included.
+    """
+    candidates = [fact for fact in known if fact.valid_until is None]
+    closings: dict[int, Closing] = {}
+    for fact in sorted(fresh, key=_since):
+        for other in candidates:
+            if other.id == fact.id or other.id in closings:
+                continue
+            if _since(other) < _since(fact) and _replaces(fact, other):
+                closings[other.id] = (other.id, fact.id, _start(fact))
+    return list(closings.values())
+
+
+def slot_of(fact: Fact) -> str:
+    """The single-valued slot that a fact fills, or ""."""
+    return _SINGLE_VALUED.get(canonical(fact.relation), "")
+
+
+def _replaces(fact: Fact, other: Fact) -> bool:
+    if canonical(fact.subject) != canonical(other.subject):
+        return False
+    if fact.negated and not other.negated:
+        same = canonical(fact.relation) == canonical(other.relation)
+        return same and content_terms(fact.object) == content_terms(other.object)
+    slot = slot_of(fact)
+    return bool(
+        slot
+        and not fact.negated
+        and slot == slot_of(other)
+        and content_terms(fact.object) != content_terms(other.object)
+    )
+
+
+def _start(fact: Fact) -> datetime | None:
+    return fact.time.start or fact.said_at
+
+
+def _since(fact: Fact) -> float:
+    start = _start(fact)
+    return start.replace(tzinfo=None).toordinal() + start.hour / 24 if start else 0.0
