@@ -14,8 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rulemem.bottom_up.distill import distill_paths
-from rulemem.bottom_up.head_keys import WINDOW, propose_keys
-from rulemem.bottom_up.paths import FactGraph, SamplingConfig, sample_paths
+from rulemem.bottom_up.head_keys import WINDOW, is_implication, propose_keys
+from rulemem.bottom_up.paths import (
+    FactGraph,
+    SamplingConfig,
+    is_informative,
+    neutral_text,
+    sample_paths,
+)
 from rulemem.bottom_up.rules import group_paths, induce_rules, merge_equal
 from rulemem.consistency.evidence import gather_evidence
 from rulemem.consistency.score import ConsistencyConfig
@@ -90,8 +96,9 @@ class Learner:
         distilled = distill_paths(paths, {turn.id: turn for turn in turns}, self.text)
         groups = group_paths(distilled.paths, self.embedder)
         self.report(Progress(stage="induce", done=0, total=len(groups)))
-        induced = induce_rules(groups, self.text)
-        known = [r for r in self.store.rules(scope) if not r.inducer.startswith("imply@")]
+        everything = self.store.rules(scope)
+        induced = induce_rules(groups, _hints(everything), self.text)
+        known = [rule for rule in everything if not is_implication(rule)]
         rules = merge_equal(induced.rules, known, self.embedder)
         self.report(Progress(stage="validate", done=0, total=len(rules)))
         judged = self._judge(scope, rules)
@@ -111,8 +118,8 @@ class Learner:
         )
 
     def _sample(self, scope: str, fresh: Sequence[Fact]) -> list[Path]:
-        facts = [fact for fact in self.store.facts(scope) if fact.relation != "share picture of"]
-        graph = FactGraph(facts, self.embedder.embed([fact.text for fact in facts]))
+        facts = [fact for fact in self.store.facts(scope) if is_informative(fact)]
+        graph = FactGraph(facts, self.embedder.embed([neutral_text(fact) for fact in facts]))
         starts = [fact.id for fact in fresh]
         paths = sample_paths(graph, self.config.sampling, starts)
         most = min(self.config.most_paths, max(4, len(fresh) // _FACTS_PER_PATH))
@@ -152,6 +159,16 @@ class Learner:
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.embedder.embed(texts)
+
+
+def _hints(rules: Sequence[Rule]) -> dict[int, str]:
+    """What each fact suggests: the text of its first head key."""
+    hints: dict[int, str] = {}
+    for rule in rules:
+        if is_implication(rule):
+            for key in rule.keys:
+                hints.setdefault(key.fact_ids[0], key.text)
+    return hints
 
 
 def _facts_by_turn(facts: Sequence[Fact]) -> dict[int, list[Fact]]:

@@ -17,6 +17,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from rulemem.bottom_up.head_keys import is_implication
 from rulemem.clauses import check_clause
 from rulemem.config import resolve_settings
 from rulemem.consistency.score import ConsistencyConfig
@@ -246,9 +247,7 @@ class Memory:
     def rules(self, *, scope: str, status: RuleStatus | None = "admitted") -> list[Rule]:
         """Rules of one status; None: of any, without the one-premise candidates of head keys."""
         return [
-            rule
-            for rule in self._store.rules(scope, status=status)
-            if not rule.inducer.startswith("imply@")
+            rule for rule in self._store.rules(scope, status=status) if not is_implication(rule)
         ]
 
     def history(self, entity: str, *, scope: str) -> list[Fact]:

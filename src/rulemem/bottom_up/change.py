@@ -5,7 +5,7 @@ the same subject and with another object, closes the earlier one. "No longer ...
 it denies. A fact that holds from an earlier moment than the one it meets closes nothing, so that
 back-dated news does not become current. Nothing is deleted by this.
 
-Source: method.md, stage 1 step 2 (Change); the single-valued relations are Assumption ADR-0006.
+Source: method.md, stage 1 step 2 (Change); see `slots` for the single-valued relations.
 """
 
 from __future__ import annotations
@@ -14,15 +14,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from rulemem.lexical import canonical, content_terms
+from rulemem.slots import slot_of_relation
 from rulemem.types import Fact
-
-_SINGLE_VALUED = {
-    "live in": "home", "move to": "home", "move in": "home", "move into": "home",
-    "relocate to": "home", "settle in": "home", "reside in": "home", "be based in": "home",
-    "move back to": "home", "work at": "employer", "work for": "employer", "join": "employer",
-    "start at": "employer", "work as": "job", "be married to": "spouse", "marry": "spouse",
-    "date": "partner",
-}  # fmt: skip
 
 Closing = tuple[int, int, datetime | None]
 """(closed fact, closing fact, valid until)"""
@@ -46,22 +39,17 @@ def find_closings(fresh: Sequence[Fact], known: Iterable[Fact]) -> list[Closing]
     return list(closings.values())
 
 
-def slot_of(fact: Fact) -> str:
-    """The single-valued slot that a fact fills, or ""."""
-    return _SINGLE_VALUED.get(canonical(fact.relation), "")
-
-
 def _replaces(fact: Fact, other: Fact) -> bool:
     if canonical(fact.subject) != canonical(other.subject):
         return False
     if fact.negated and not other.negated:
         same = canonical(fact.relation) == canonical(other.relation)
         return same and content_terms(fact.object) == content_terms(other.object)
-    slot = slot_of(fact)
+    slot = slot_of_relation(fact.relation)
     return bool(
         slot
         and not fact.negated
-        and slot == slot_of(other)
+        and slot == slot_of_relation(other.relation)
         and content_terms(fact.object) != content_terms(other.object)
     )
 

@@ -71,6 +71,11 @@ def propose_keys(
     )
 
 
+def is_implication(rule: Rule) -> bool:
+    """Whether a rule is the one-premise candidate behind a head key."""
+    return rule.inducer.startswith("imply@")
+
+
 def _windows(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
     """Up to WINDOW turns of one session at a time."""
     start = 0

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,8 +31,9 @@ from rulemem.lexical import canonical, content_terms
 from rulemem.types import Fact, Path
 
 CANDIDATES = 12  # facts considered at a step
-HUB_COSINE = 0.35  # a step through a speaker needs at least this nearness
+HUB_COSINE = 0.28  # a step through a speaker needs at least this nearness
 STEP_COSINE = 0.1  # any other step
+_LEAST_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,17 +50,36 @@ class FactGraph:
     """Facts by entity, in temporal order, with their vectors."""
 
     def __init__(self, facts: Sequence[Fact], vectors: NDArray[np.float32]) -> None:
-        """Args: facts and their unit vectors, one row per fact."""
+        """Args: facts and the unit vectors of `neutral_text` of each, one row per fact."""
         order = sorted(range(len(facts)), key=lambda i: (_instant(facts[i]), facts[i].id))
         self.facts = [facts[i] for i in order]
         self.vectors = vectors[order]
         self.days = [_instant(fact) for fact in self.facts]
         self.hubs = {canonical(fact.speaker) for fact in self.facts}
-        self.entities = [entities_of(fact) for fact in self.facts]
+        hub_words = {word for name in self.hubs for word in content_terms(name)}
+        self.entities = [
+            tuple(e for e in entities_of(fact) if e in self.hubs or e not in hub_words)
+            for fact in self.facts
+        ]
         self.by_entity: dict[str, list[int]] = defaultdict(list)
         for index, names in enumerate(self.entities):
             for name in names:
                 self.by_entity[name].append(index)
+
+
+def is_informative(fact: Fact) -> bool:
+    """Whether a fact says enough to reason from: three words of content besides the names."""
+    names = content_terms(fact.subject) | content_terms(fact.speaker)
+    words = content_terms(fact.text) - names
+    return len(words) >= _LEAST_WORDS and bool(content_terms(fact.object) - names)
+
+
+def neutral_text(fact: Fact) -> str:
+    """The fact without names: two facts are near because of what happened, not to whom."""
+    text = fact.text
+    for name in sorted({fact.subject, fact.speaker}, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "somebody", text)
+    return text
 
 
 def entities_of(fact: Fact) -> tuple[str, ...]:

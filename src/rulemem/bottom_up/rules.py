@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,11 +59,14 @@ def group_paths(paths: Sequence[Path], embedder: Embedder) -> list[list[Path]]:
     return [[paths[i] for i in group] for group in groups]
 
 
-def induce_rules(groups: Sequence[Sequence[Path]], model: TextModel) -> Induction:
+def induce_rules(
+    groups: Sequence[Sequence[Path]], hints: Mapping[int, str], model: TextModel
+) -> Induction:
     """Lift each group into one clause.
 
     Args:
         groups: paths that go together; see `group_paths`.
+        hints: what a fact suggests, by fact id: its head key, where it has one.
         model: the text model that lifts.
 
     Returns:
@@ -71,7 +74,7 @@ def induce_rules(groups: Sequence[Sequence[Path]], model: TextModel) -> Inductio
     """
     prompt = load_prompt("induce_rule")
     inducer = f"{prompt.tag}/{model.name}"
-    requests = [_request(prompt, group) for group in groups]
+    requests = [_request(prompt, group, hints) for group in groups]
     rules: list[Rule] = []
     rejected: Counter[str] = Counter()
     lifted = 0
@@ -157,8 +160,12 @@ def _home(
     return None
 
 
-def _request(prompt: Prompt, group: Sequence[Path]) -> TextRequest:
-    lines = [f"- {fact.text}" for path in group for fact in path.facts]
+def _request(prompt: Prompt, group: Sequence[Path], hints: Mapping[int, str]) -> TextRequest:
+    lines = [
+        f"- {fact.text} (suggests: {hints[fact.id]})" if fact.id in hints else f"- {fact.text}"
+        for path in group
+        for fact in path.facts
+    ]
     return TextRequest(
         stage="induce",
         prompt=prompt.tag,

@@ -17,6 +17,7 @@ from datetime import datetime
 from rulemem.bottom_up.dates import resolve_query_times
 from rulemem.clauses import PLACEHOLDER, bind
 from rulemem.lexical import canonical, content_terms
+from rulemem.slots import slot_of_question
 from rulemem.types import Rule, When
 
 _PAST = re.compile(
@@ -43,6 +44,7 @@ class Question:
     terms: frozenset[str] = frozenset()  # content terms without the names
     about_past: bool = False  # closed facts are wanted too
     asks_when: bool = False
+    slot: str = ""  # the single-valued relation asked for, such as "home"
     as_of: datetime | None = None  # only what was said by then counts
 
     @property
@@ -85,6 +87,7 @@ def read_question(
         terms=frozenset(content_terms(text) - named),
         about_past=bool(_PAST.search(text)) or as_of is not None,
         asks_when=bool(_WHEN.search(text)),
+        slot=slot_of_question(text),
         as_of=as_of,
     )
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rulemem.lexical import canonical
 from rulemem.ports import Embedder, Store
+from rulemem.slots import slot_of_relation
 from rulemem.top_down.activate import KeyHit, activate_keys, activate_rules, key_turns
 from rulemem.top_down.ground import Question, bind_atoms
 from rulemem.types import Activation, Evidence, Fact, Hit, Turn
@@ -43,6 +44,7 @@ class RecallConfig:
     fact_dense: float = 1.0
     keys: float = 1.0
     bodies: float = 0.0
+    slot: float = 3.0  # the fact that fills the single-valued relation asked for
     person: float = 0.5  # a turn of the person asked about counts 1 + person times
     top_n_keys: int = 5
     top_n_rules: int = 3
@@ -85,6 +87,7 @@ def recall(
         signals.add_query(query, vector, config)
     if signals.is_empty():
         return Recalled(evidence=())
+    signals.add_slot(config.slot)
     keys: list[KeyHit] = []
     activations: list[Activation] = []
     if config.keys:
@@ -143,6 +146,21 @@ class _Signals:
             self._add(shifted, following, route)
         self._add(self._votes(fact_text), config.fact_text, "fact")
         self._add(self._votes(fact_dense), config.fact_dense, "fact")
+
+    def add_slot(self, weight: float) -> None:
+        """Add the fact that holds where the question asks for a single-valued relation."""
+        question = self._question
+        if not question.slot or not question.person:
+            return
+        facts = [
+            fact
+            for fact in self._store.facts(self._scope, entity=question.person)
+            if slot_of_relation(fact.relation) == question.slot
+            and canonical(fact.subject) == canonical(question.person)
+            and _holds(fact, question)
+        ]
+        for fact in facts:
+            self._add(dict.fromkeys(fact.turn_ids, 1.0), weight, "slot")
 
     def add_keys(self, keys: Sequence[KeyHit], weight: float) -> None:
         """Add the support of activated head keys."""
@@ -221,6 +239,16 @@ class _Signals:
                 if id in found:
                     found[id].append(fact)
         return found
+
+
+def _holds(fact: Fact, question: Question) -> bool:
+    """Whether a fact holds now, or at the moment that the question is asked for."""
+    if question.as_of is None:
+        return fact.valid_until is None or question.about_past
+    moment = question.as_of.replace(tzinfo=None)
+    start = fact.time.start or fact.said_at
+    began = start is None or start.replace(tzinfo=None) <= moment
+    return began and (fact.valid_until is None or fact.valid_until.replace(tzinfo=None) > moment)
 
 
 def _scaled(hits: Sequence[Hit]) -> dict[int, float]:

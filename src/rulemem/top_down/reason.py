@@ -20,6 +20,7 @@ from rulemem.lexical import content_terms
 from rulemem.ports import TextModel, TextRequest
 from rulemem.prompts import load_prompt
 from rulemem.prompts.json_reply import parse_json
+from rulemem.slots import slot_of_relation
 from rulemem.top_down.ground import Question
 from rulemem.types import Evidence, Fact, Rule, When
 
@@ -104,6 +105,8 @@ def extract_answer(question: Question, evidence: Sequence[Evidence]) -> Conclusi
             words = content_terms(fact.text if fact else item.turn.content)
             share = len(question.terms & words) / max(1, len(question.terms))
             score = share + (0.3 if fact and question.person == fact.subject else 0) - 0.02 * rank
+            if fact and question.slot and slot_of_relation(fact.relation) == question.slot:
+                score += 1.0
             if best is None or score > best[0]:
                 best = score, item, fact
     if best is None or best[0] < 0.1:
