@@ -19,11 +19,20 @@ from rulemem.lexical import content_terms
 PLACEHOLDER = re.compile(r"\[([A-Z][A-Za-z ]{1,30})\]")
 _CLAUSE = re.compile(r"\bIF\b(?P<body>.+?)\bTHEN\b(?P<head>.+)", re.IGNORECASE | re.DOTALL)
 _AND = re.compile(r"\s+(?:AND|∧)\s+")
+_POSSESSIVE = re.compile(r"\[(\w+)['’]s?((?: [^\]]*)?)\]")
 _CALENDAR = re.compile(
     r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:january|february|april|june|july|"
     r"august|september|october|november|december)\b",
     re.IGNORECASE,
 )
+_TIME_WORDS = re.compile(
+    r"\s*\b(?:yesterday|today|tonight|tomorrow|(?:last|next|this) (?:week|month|year|weekend|"
+    r"summer|winter|spring|night|time)|(?:a|two|three|few|some) (?:days?|weeks?|months?|years?) "
+    r"ago|ago|right now|now|recently|lately)\b",
+    re.IGNORECASE,
+)
+# Words that a head may add without saying anything new.
+_EMPTY_WORDS = frozenset(content_terms("may have has need want feel get be become like go"))
 LONGEST_BODY = 3
 
 
@@ -42,11 +51,11 @@ def read_clause(text: str, names: Iterable[str]) -> tuple[tuple[str, ...], str]:
     """
     if text.strip().upper().startswith("NONE"):
         raise MalformedRule("no rule found: the model saw no connection.")
-    match = _CLAUSE.search(text.split("\n\n")[0])
+    match = _CLAUSE.search(_without_constants(text.split("\n\n")[0], names))
     if match is None:
         raise MalformedRule(f"not a clause: {text[:80]!r} has no IF and THEN.")
     atoms = tuple(_tidy(atom) for atom in _AND.split(match["body"]) if _tidy(atom))
-    head = _tidy(match["head"].split("\n")[0])
+    head = _bound(atoms, _tidy(match["head"].split("\n")[0]))
     check_clause(atoms, head, names)
     return atoms, head
 
@@ -70,8 +79,9 @@ def check_clause(body: Sequence[str], head: str, names: Iterable[str] = ()) -> N
         raise MalformedRule(f"not range-restricted: {sorted(free)} do not occur in the body.")
     if not PLACEHOLDER.search(head):
         raise MalformedRule(f"no placeholder in the head: {head!r}.")
-    if any(content_terms(head) == content_terms(atom) for atom in body):
-        raise MalformedRule(f"circular: the head {head!r} is an atom of the body.")
+    said = {word for atom in body for word in content_terms(atom)}
+    if content_terms(head) - _EMPTY_WORDS <= said:
+        raise MalformedRule(f"circular: the head {head!r} says only what the body says.")
     plain = PLACEHOLDER.sub(" ", " ; ".join((*body, head)))
     found = _CALENDAR.search(plain)
     words = set(re.findall(r"\w+", plain.casefold()))
@@ -89,6 +99,28 @@ def bind(text: str, bindings: Mapping[str, str]) -> str:
     'Ann may skip family event'
     """
     return PLACEHOLDER.sub(lambda m: bindings.get(m[1], m[1].lower()), text)
+
+
+def _bound(body: Sequence[str], head: str) -> str:
+    """A head whose placeholders that the body does not bind are plain words."""
+    known = {name for atom in body for name in PLACEHOLDER.findall(atom)}
+    return PLACEHOLDER.sub(lambda m: m[0] if m[1] in known else m[1].lower(), head)
+
+
+def _without_constants(text: str, names: Iterable[str]) -> str:
+    """A clause with people's names as placeholders and without words of time.
+
+    A small model leaves them in now and then; which word is a name is known here. The first
+    person becomes [Person], a second one [Friend]; "[Person's knee]" becomes "[Person]'s knee".
+    """
+    text = _POSSESSIVE.sub(lambda m: f"[{m[1]}]'s{m[2]}", text)
+    people = sorted(
+        {name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)},
+        key=text.find,
+    )
+    for name, placeholder in zip(people, ("[Person]", "[Friend]"), strict=False):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", placeholder, text)
+    return _TIME_WORDS.sub("", text)
 
 
 def _tidy(text: str) -> str:

@@ -23,12 +23,31 @@ _BATCH = 40  # turns extracted and committed together
 
 def store_turns(store: Store, scope: str, turns: Sequence[Turn]) -> AddReport:
     """Commit turns and their full text; no model of any kind is asked."""
-    outcomes = Counter(o.outcome for o in store.add_turns(scope, turns)) if turns else Counter()
+    placed = _place(store, scope, turns)
+    outcomes = Counter(o.outcome for o in store.add_turns(scope, placed))
     return AddReport(
         turns_new=outcomes["new"],
         turns_unchanged=outcomes["unchanged"],
         turns_edited=outcomes["edited"],
     )
+
+
+def _place(store: Store, scope: str, turns: Sequence[Turn]) -> list[Turn]:
+    """Turns that continue a stored conversation go after it.
+
+    A source that holds turns known by their keys is the conversation itself, so its own order
+    stands; one that holds none is what was said since.
+    """
+    placed: list[Turn] = []
+    for conversation, group in groupby(turns, key=lambda turn: turn.conversation):
+        incoming = list(group)
+        stored = store.turns(scope, conversation=conversation)
+        known = {turn.key for turn in stored}
+        offset = 0
+        if stored and not any(turn.key in known for turn in incoming):
+            offset = max(turn.position for turn in stored) + 1 - incoming[0].position
+        placed.extend(replace(turn, position=turn.position + offset) for turn in incoming)
+    return placed
 
 
 def index_pending(store: Store, embedder: Embedder, scope: str, report: OnProgress) -> None:

@@ -140,7 +140,9 @@ class Learner:
             return self.store.facts(scope, ids=[i for key in rule.keys for i in key.fact_ids])
 
         evidence = gather_evidence(rules, search, own)
-        verdicts = judge_rules(rules, evidence, self.likelihood, self.config.consistency)
+        verdicts = judge_rules(
+            rules, evidence, self.likelihood, self.embedder, self.config.consistency
+        )
         return [
             replace(rule, verdict=v, status="admitted" if v.admitted else "rejected")
             for rule, v in zip(rules, verdicts, strict=True)

@@ -86,7 +86,8 @@ def entities_of(fact: Fact) -> tuple[str, ...]:
     """Names that link a fact to others: its subject and the words of its object.
 
     >>> entities_of(Fact(subject="Ann", relation="run", object="the charity race",
-    ...                  text="Ann ran the charity race", speaker="Ann", turn_ids=(1,)))
+    ...                  text="Ann ran the charity race", speaker="Ann", turn_ids=(1,),
+    ...                  extractor="syntax@1"))
     ('ann', 'chariti', 'race')
     """
     subject = canonical(fact.subject)

@@ -41,18 +41,6 @@ def score_rules(
     ]
 
 
-def score_swapped(model: LikelihoodModel, rules: Sequence[Rule]) -> list[float]:
-    """Delta_self of each rule read backwards (head => body), in nats per token.
-
-    RPC hardly sees direction: a rule that is likelier the other way round is a suspect.
-    """
-    items: list[Continuation] = []
-    for rule in rules:
-        items.extend(_conditions((rule.head,), " and ".join(rule.body), ())[:2])
-    values = model.nll(items)
-    return [values[i] - values[i + 1] for i in range(0, len(values), 2)]
-
-
 def _conditions(
     body: Sequence[str], head: str, evidence: Sequence[str]
 ) -> tuple[Continuation, Continuation, Continuation]:

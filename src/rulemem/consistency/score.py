@@ -1,7 +1,7 @@
 """The arithmetic of Rule Perplexity Consistency; pure, no model.
 
-Source: RuleMem, Rule Validation via RPC. Mean nats per token and the calibrated threshold are
-Assumption ADR-0001.
+Source: RuleMem, Rule Validation via RPC. Mean nats per token and the calibrated form are
+Assumption ADR-0001; `benchmarks/rpc.py` fits the calibration and compares the forms.
 """
 
 from __future__ import annotations
@@ -15,11 +15,30 @@ Form = Literal["paper", "calibrated"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsistencyConfig:
-    """Weights and threshold of the score; defaults are the paper's."""
+    """How a rule is scored and when it is admitted."""
 
-    alpha: float = 0.4  # weight of Delta_self, in [0, 1]
+    alpha: float = 0.4  # weight of Delta_self in the paper's form, in [0, 1]
     tau: float = 0.5  # a rule is admitted when its score exceeds it, in [0, 1]
-    form: Form = "paper"
+    form: Form = "calibrated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Weights of the calibrated form, fitted for one scorer on labelled rules."""
+
+    delta_self: float
+    delta_fact: float
+    nll_body: float  # of -l(head | body)
+    order: float
+    bias: float
+
+
+CALIBRATIONS = {
+    "qwen2.5-coder-1.5b": Calibration(
+        delta_self=1.44, delta_fact=1.138, nll_body=0.651, order=4.044, bias=-1.163
+    ),
+}
+"""By scorer's name; any other scorer is scored in the paper's form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +69,26 @@ def rpc_score(likelihoods: Likelihoods, alpha: float) -> float:
     0.666
     """
     return alpha * sigmoid(likelihoods.delta_self) + (1 - alpha) * sigmoid(likelihoods.delta_fact)
+
+
+def calibrated_score(likelihoods: Likelihoods, order: float, weights: Calibration) -> float:
+    """A logistic mix of both deltas, of how expected the head is at all, and of order in time.
+
+    Args:
+        likelihoods: what the scorer said.
+        order: see `order.temporal_order`; positive when the head's fact comes after the body's.
+        weights: fitted for the scorer.
+
+    Returns:
+        The estimated probability that the rule is sensible, in (0, 1).
+    """
+    return sigmoid(
+        weights.delta_self * likelihoods.delta_self
+        + weights.delta_fact * likelihoods.delta_fact
+        - weights.nll_body * likelihoods.body
+        + weights.order * order
+        + weights.bias
+    )
 
 
 def sigmoid(x: float) -> float:

@@ -1,7 +1,7 @@
 """Admit a rule or reject it, with the numbers and the reason.
 
-Source: RuleMem, Rule Validation via RPC: a rule is admitted when RPC(r) > tau. Also asking that
-the rule reads better forwards than backwards is Assumption ADR-0001.
+Source: RuleMem, Rule Validation via RPC: a rule is admitted when RPC(r) > tau. A scorer that has
+no calibration is scored in the paper's form; Assumption ADR-0001.
 """
 
 from __future__ import annotations
@@ -9,9 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rulemem.consistency.evidence import RuleEvidence
-from rulemem.consistency.likelihood import score_rules, score_swapped
-from rulemem.consistency.score import ConsistencyConfig, Likelihoods, rpc_score
-from rulemem.ports import LikelihoodModel
+from rulemem.consistency.likelihood import score_rules
+from rulemem.consistency.order import temporal_order
+from rulemem.consistency.score import (
+    CALIBRATIONS,
+    ConsistencyConfig,
+    Likelihoods,
+    calibrated_score,
+    rpc_score,
+)
+from rulemem.ports import Embedder, LikelihoodModel
 from rulemem.types import Rule, Verdict
 
 
@@ -19,31 +26,45 @@ def judge_rules(
     rules: Sequence[Rule],
     evidence: Sequence[RuleEvidence],
     model: LikelihoodModel,
+    embedder: Embedder,
     config: ConsistencyConfig,
 ) -> list[Verdict]:
     """Score rules against their evidence and decide.
+
+    Args:
+        rules: candidates.
+        evidence: T_E of each rule.
+        model: the scorer M.
+        embedder: tells which fact speaks of the body and which of the head.
+        config: form, alpha and tau.
 
     Returns:
         One verdict per rule, in order.
     """
     texts = [[fact.text for fact in item.facts] for item in evidence]
     likelihoods = score_rules(model, rules, texts)
-    backwards = score_swapped(model, rules)
+    orders = [
+        temporal_order(rule, item.facts, embedder)
+        for rule, item in zip(rules, evidence, strict=True)
+    ]
     return [
-        _decide(numbers, back, item, config, model.name)
-        for numbers, back, item in zip(likelihoods, backwards, evidence, strict=True)
+        _decide(numbers, order, item, config, model.name)
+        for numbers, order, item in zip(likelihoods, orders, evidence, strict=True)
     ]
 
 
 def _decide(
     numbers: Likelihoods,
-    backwards: float,
+    order: float,
     evidence: RuleEvidence,
     config: ConsistencyConfig,
     model: str,
 ) -> Verdict:
-    score = rpc_score(numbers, config.alpha)
-    margin = numbers.delta_self - backwards
+    calibration = CALIBRATIONS.get(model) if config.form == "calibrated" else None
+    if calibration is None:
+        score = rpc_score(numbers, config.alpha)
+    else:
+        score = calibrated_score(numbers, order, calibration)
     admitted = score > config.tau
     return Verdict(
         nll_empty=numbers.empty,
@@ -52,10 +73,10 @@ def _decide(
         score=score,
         alpha=config.alpha,
         tau=config.tau,
-        form=config.form,
+        form="paper" if calibration is None else "calibrated",
         admitted=admitted,
-        reason=f"score {score:.3f} {'>' if admitted else '<='} tau {config.tau}; "
-        f"forwards minus backwards {margin:+.2f} nats",
+        reason=f"score {score:.3f} {'>' if admitted else '<='} tau {config.tau}, "
+        f"order in time {order:+.2f}",
         evidence_ids=tuple(fact.id for fact in evidence.facts),
         self_supported=evidence.self_supported,
         model=model,

@@ -73,7 +73,7 @@ def choose_text(settings: Settings) -> TextModel | None:
             base_url=settings.openai_base_url,
             api_key=settings.openai_api_key,
         )
-    return LlamaText(resolve_gguf(name, settings.cache), name=Path(name).stem)
+    return LlamaText(resolve_gguf(name, settings.cache), name=_short_name(name))
 
 
 def choose_likelihood(settings: Settings) -> LikelihoodModel | None:
@@ -91,7 +91,7 @@ def choose_likelihood(settings: Settings) -> LikelihoodModel | None:
         if locate(DEFAULT_SCORER, settings.cache) is None and settings.llm.startswith("openai:"):
             return None
         name = DEFAULT_SCORER
-    return LlamaLikelihood(resolve_gguf(name, settings.cache), name=Path(name).stem)
+    return LlamaLikelihood(resolve_gguf(name, settings.cache), name=_short_name(name))
 
 
 def choose_embedder(settings: Settings) -> Embedder:
@@ -120,6 +120,11 @@ def choose_extractor(settings: Settings, text: TextModel | None) -> Extractor:
     if text is None:
         raise ConfigError("extractor 'llm' needs a language model.", hint="Set llm, or use syntax.")
     return PromptedExtractor(text, window=10 if hosted else 3)
+
+
+def _short_name(name: str) -> str:
+    """A model's name beside what it made: the registry's, or the file's without its folder."""
+    return Path(name).name.removesuffix(".gguf")
 
 
 def _located(name: str, settings: Settings) -> Path:

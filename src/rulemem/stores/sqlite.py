@@ -95,11 +95,12 @@ class SqliteStore(SqlStore):
         """Return what is wrong with the file, as sentences; empty when it is sound."""
         with self._connections.borrow() as connection:
             integrity = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+            if integrity != ["ok"]:
+                return integrity  # what cannot be read cannot be checked any further
             broken = [tuple(row) for row in connection.execute("PRAGMA foreign_key_check")]
         with self._transactions.reading(None) as tx:
             orphans = [tuple(row) for row in tx.rows("find_orphans")]
         return [
-            *(line for line in integrity if line != "ok"),
             *(f"broken reference: {row}" for row in broken),
             *(f"{what}: {kind} {item} in scope {scope}" for what, scope, kind, item in orphans),
         ]

@@ -28,6 +28,7 @@ from rulemem.bottom_up.times.words import TRIGGER, sentence_around, tense_at
 from rulemem.bottom_up.times.written import read_clock
 from rulemem.types import When
 
+_NEIGHBOURS = 8  # expressions either side that may name the day of a time of day
 _STAND_IN = datetime(2001, 1, 1)
 
 
@@ -69,11 +70,13 @@ def _find_by_rules(text: str, base: datetime) -> list[Found]:
             candidates.append((start, end, rule, match))
     candidates.sort(key=lambda one: (one[0] - one[1], one[0]))
     found: list[Found] = []
+    taken = bytearray(len(text))
     for start, end, rule, match in candidates:
-        if any(start < other.end and other.start < end for other in found):
+        if any(taken[start:end]):
             continue
         when = _read(rule, match, base, tense_at(text, start, end))
         if when is not None:
+            taken[start:end] = b"\x01" * (end - start)
             found.append(
                 Found(
                     start=start,
@@ -176,12 +179,12 @@ def _on_day(clock: Found, day: Found) -> When | None:
 def _place_clocks(text: str, found: list[Found]) -> list[Found]:
     """Put a time of day that stands apart on the only day that its sentence names."""
     result: list[Found] = []
-    for one in found:
+    for index, one in enumerate(found):
         if one.clock:
             first, stop = sentence_around(text, one.start, one.end)
             days = [
                 other
-                for other in found
+                for other in found[max(0, index - _NEIGHBOURS) : index + _NEIGHBOURS]
                 if first <= other.start < stop and other.when.precision in ("day", "minute")
                 if not other.clock
             ]

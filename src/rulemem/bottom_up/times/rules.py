@@ -114,6 +114,7 @@ WRITTEN: tuple[Rule, ...] = (
         r"|(?:start|beginning|end|middle|half|year)(?:\s+of)?)"
         rf"[\s-]+(?P<x>(?P<year>{LONG_YEAR}))(?![\w%]|[-/.,:]\d)",
     ),
+    _rule(written.read_year, rf"\A\W*(?P<x>(?P<year>{LONG_YEAR}))\W*\Z"),
     _rule(
         written.read_years,
         rf"{_BETWEEN}\b(?P<year>{LONG_YEAR})\s*{_TO}\s*(?P<year2>{LONG_YEAR})(?![\w-])",

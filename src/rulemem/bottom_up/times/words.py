@@ -88,6 +88,7 @@ _ROUTINE = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_START = re.compile(r"[,;:—]|\b(?:and|but|so|because|which)\b", re.IGNORECASE)
+_WINDOW = 240  # characters either side of a time that can tell its tense
 _CLAUSE, _FOLLOWING = 25, 10  # how much farther a cue counts in another clause, and after
 _HABIT = re.compile(r"\b(?:usually|normally|typically|traditionally|every\s+year)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?\n]+(?=\s|$)")
@@ -137,12 +138,12 @@ def which_of(words: str | None) -> str:
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Bounds of the sentence that holds the stretch."""
-    first = 0
-    for match in _SENTENCE_END.finditer(text, 0, start):
+    """Bounds of the sentence that holds the stretch, not looking farther than it may decide."""
+    first = max(0, start - _WINDOW)
+    for match in _SENTENCE_END.finditer(text, first, start):
         first = match.end()
-    stop = _SENTENCE_END.search(text, end)
-    return first, stop.start() if stop else len(text)
+    stop = _SENTENCE_END.search(text, end, end + _WINDOW)
+    return first, stop.start() if stop else min(len(text), end + _WINDOW)
 
 
 def tense_at(text: str, start: int, end: int) -> Tense:
