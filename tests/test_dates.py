@@ -28,8 +28,12 @@ MONDAY = datetime(2023, 5, 8, 13, 56)
 TOKYO = timezone(timedelta(hours=9))
 
 
-def _at(text: str, zone: timezone | None = None) -> datetime | None:
-    return datetime.fromisoformat(text).replace(tzinfo=zone) if text else None
+def _at(text: str) -> datetime | None:
+    return None if text == "-" else datetime.fromisoformat(text)
+
+
+def _plain(marked: str) -> str:
+    return marked.replace("[", "").replace("]", "")
 
 
 def _only(text: str, said_at: datetime | None) -> TimeMention:
@@ -38,465 +42,158 @@ def _only(text: str, said_at: datetime | None) -> TimeMention:
     return mentions[0]
 
 
-# sentence, the words found, start, end ("" is open), precision; all said on MONDAY
-ON_MONDAY = [
-    # days near the speaker
-    ("I baked two loaves yesterday.", "yesterday", "2023-05-07", "2023-05-08", "day"),
-    ("Today was quiet at work.", "Today", "2023-05-08", "2023-05-09", "day"),
-    ("Let's fix the fence tomorrow!", "tomorrow", "2023-05-09", "2023-05-10", "day"),
-    (
-        "He called the day before yesterday.",
-        "the day before yesterday",
-        "2023-05-06",
-        "2023-05-07",
-        "day",
-    ),
-    (
-        "Our ferry goes the day after tomorrow.",
-        "the day after tomorrow",
-        "2023-05-10",
-        "2023-05-11",
-        "day",
-    ),
-    ("I'll stew some beans tonight.", "tonight", "2023-05-08T18:00", "2023-05-09", "day"),
-    ("I barely slept last night.", "last night", "2023-05-07T18:00", "2023-05-08", "day"),
-    (
-        "We argued the night before last.",
-        "the night before last",
-        "2023-05-06T18:00",
-        "2023-05-07",
-        "day",
-    ),
-    (
-        "Yesterday evening we rowed out.",
-        "Yesterday evening",
-        "2023-05-07T18:00",
-        "2023-05-08",
-        "day",
-    ),
-    (
-        "I planted leeks this morning.",
-        "this morning",
-        "2023-05-08T05:00",
-        "2023-05-08T12:00",
-        "day",
-    ),
-    # weekdays
-    ("We met last Friday.", "last Friday", "2023-05-05", "2023-05-06", "day"),
-    ("My car broke down last fri on the hill.", "last fri", "2023-05-05", "2023-05-06", "day"),
-    ("I got paid last Monday.", "last Monday", "2023-05-01", "2023-05-02", "day"),
-    (
-        "I sold it the Friday before last.",
-        "the Friday before last",
-        "2023-04-28",
-        "2023-04-29",
-        "day",
-    ),
-    ("It rained on Friday.", "Friday", "2023-05-05", "2023-05-06", "day"),
-    ("I'm meeting her on Friday.", "Friday", "2023-05-12", "2023-05-13", "day"),
-    ("How about Friday at 5?", "Friday", "2023-05-12", "2023-05-13", "day"),
-    ("I'll see the vet next Tuesday.", "next Tuesday", "2023-05-09", "2023-05-10", "day"),
-    (
-        "This past Saturday we hiked.",
-        "This past Saturday",
-        "2023-05-06",
-        "2023-05-07",
-        "day",
-    ),
-    ("We race this Saturday.", "this Saturday", "2023-05-13", "2023-05-14", "day"),
-    (
-        "She danced on Friday night.",
-        "Friday night",
-        "2023-05-05T18:00",
-        "2023-05-06",
-        "day",
-    ),
-    ("Two Fridays ago I fell.", "Two Fridays ago", "2023-04-28", "2023-04-29", "day"),
-    (
-        "He moves out on Tuesday of next week.",
-        "Tuesday of next week",
-        "2023-05-16",
-        "2023-05-17",
-        "day",
-    ),
-    ("It ends a week from Friday.", "a week from Friday", "2023-05-19", "2023-05-20", "day"),
-    # weeks and weekends
-    ("Last week was wild.", "Last week", "2023-05-01", "2023-05-08", "week"),
-    ("I start a course next week.", "next week", "2023-05-15", "2023-05-22", "week"),
-    ("This week is busy.", "This week", "2023-05-08", "2023-05-15", "week"),
-    (
-        "We shopped the week before last.",
-        "the week before last",
-        "2023-04-24",
-        "2023-05-01",
-        "week",
-    ),
-    (
-        "The fair was the week of 23 August.",
-        "the week of 23 August",
-        "2022-08-22",
-        "2022-08-29",
-        "week",
-    ),
-    (
-        "She spoke the week before 9 June.",
-        "the week before 9 June",
-        "2022-05-30",
-        "2022-06-06",
-        "week",
-    ),
-    (
-        "Two weekends ago we camped.",
-        "Two weekends ago",
-        "2023-04-29",
-        "2023-05-01",
-        "span",
-    ),
-    ("We camp this weekend.", "this weekend", "2023-05-13", "2023-05-15", "span"),
-    (
-        "We camped this weekend and it poured.",
-        "this weekend",
-        "2023-05-06",
-        "2023-05-08",
-        "span",
-    ),
-    ("I painted last weekend.", "last weekend", "2023-05-06", "2023-05-08", "span"),
-    ("We fly next weekend.", "next weekend", "2023-05-20", "2023-05-22", "span"),
-    ("I read over the weekend.", "the weekend", "2023-05-06", "2023-05-08", "span"),
-    # months, seasons, years
-    ("I quit last month.", "last month", "2023-04-01", "2023-05-01", "month"),
-    ("The show opens next month.", "next month", "2023-06-01", "2023-07-01", "month"),
-    (
-        "It broke the month before last.",
-        "the month before last",
-        "2023-03-01",
-        "2023-04-01",
-        "month",
-    ),
-    ("We moved in June.", "June", "2022-06-01", "2022-07-01", "month"),
-    ("We will move in June.", "June", "2023-06-01", "2023-07-01", "month"),
-    ("They wed last December.", "last December", "2022-12-01", "2023-01-01", "month"),
-    (
-        "It all began in August last year.",
-        "August last year",
-        "2022-08-01",
-        "2022-09-01",
-        "month",
-    ),
-    ("We swam a lot last summer.", "last summer", "2022-06-01", "2022-09-01", "season"),
-    ("I'm walking the coast this summer.", "this summer", "2023-06-01", "2023-09-01", "season"),
-    ("We went ice fishing in the winter.", "the winter", "2022-12-01", "2023-03-01", "season"),
-    (
-        "Two summers ago we sailed.",
-        "Two summers ago",
-        "2021-06-01",
-        "2021-09-01",
-        "season",
-    ),
-    ("I adopted her last year.", "last year", "2022-01-01", "2023-01-01", "year"),
-    ("We'll build next year.", "next year", "2024-01-01", "2025-01-01", "year"),
-    # counted
-    ("I saw an owl two days ago.", "two days ago", "2023-05-06", "2023-05-07", "day"),
-    (
-        "It hatched twenty-three days ago.",
-        "twenty-three days ago",
-        "2023-04-15",
-        "2023-04-16",
-        "day",
-    ),
-    ("I joined three weeks ago.", "three weeks ago", "2023-04-17", "2023-04-24", "week"),
-    ("He left two months ago.", "two months ago", "2023-03-01", "2023-04-01", "month"),
-    (
-        "I turned eighteen ten years ago.",
-        "ten years ago",
-        "2013-01-01",
-        "2014-01-01",
-        "year",
-    ),
-    (
-        "It opened 1 year and 2 months ago.",
-        "1 year and 2 months ago",
-        "2022-03-01",
-        "2022-04-01",
-        "month",
-    ),
-    (
-        "A year and a half ago we met.",
-        "A year and a half ago",
-        "2021-10-01",
-        "2022-01-01",
-        "span",
-    ),
-    ("A few days ago I ran.", "A few days ago", "2023-05-02", "2023-05-07", "span"),
-    (
-        "I found it a few weeks back.",
-        "a few weeks back",
-        "2023-03-27",
-        "2023-05-01",
-        "span",
-    ),
-    (
-        "We met a couple of days ago.",
-        "a couple of days ago",
-        "2023-05-05",
-        "2023-05-07",
-        "span",
-    ),
-    ("I saw him the other day.", "the other day", "2023-04-24", "2023-05-08", "span"),
-    (
-        "I sneezed 10 minutes ago.",
-        "10 minutes ago",
-        "2023-05-08T13:46",
-        "2023-05-08T13:47",
-        "minute",
-    ),
-    (
-        "He rang two hours ago.",
-        "two hours ago",
-        "2023-05-08T11:26",
-        "2023-05-08T12:26",
-        "span",
-    ),
-    (
-        "I'm leaving in 10 minutes.",
-        "in 10 minutes",
-        "2023-05-08T14:06",
-        "2023-05-08T14:07",
-        "minute",
-    ),
-    ("The exam is in three days.", "in three days", "2023-05-11", "2023-05-12", "day"),
-    ("I'll retire in two years.", "in two years", "2025-01-01", "2026-01-01", "year"),
-    (
-        "It's due 3 weeks from now.",
-        "3 weeks from now",
-        "2023-05-29",
-        "2023-06-05",
-        "week",
-    ),
-    (
-        "I wrote 17 songs in the past two weeks.",
-        "the past two weeks",
-        "2023-04-24",
-        "2023-05-09",
-        "span",
-    ),
-    (
-        "I'll rest for the next three days.",
-        "for the next three days",
-        "2023-05-08",
-        "2023-05-12",
-        "span",
-    ),
-    ("I've slept badly over the past week.", "the past week", "2023-05-01", "2023-05-09", "span"),
-    # open
-    ("I've lived here since 2016.", "since 2016", "2016-01-01", "", "year"),
-    ("I've rowed since last summer.", "since last summer", "2022-06-01", "", "season"),
-    (
-        "I've been carving for three years now.",
-        "for three years now",
-        "2020-01-01",
-        "",
-        "year",
-    ),
-    (
-        "We've been married for 5 years.",
-        "for 5 years",
-        "2018-01-01",
-        "",
-        "year",
-    ),
-    (
-        "She's been ill for the past three weeks.",
-        "for the past three weeks",
-        "2023-04-17",
-        "",
-        "week",
-    ),
-    ("The road is shut until June 2023.", "until June 2023", "", "2023-07-01", "month"),
-    ("I had a beard before 2019.", "before 2019", "", "2019-01-01", "year"),
-    ("He wrote after 3 May 2021.", "after 3 May 2021", "2021-05-04", "", "day"),
-    # written out
-    ("It was on 12 May 2021.", "12 May 2021", "2021-05-12", "2021-05-13", "day"),
-    ("May 12th, 2021 was hot.", "May 12th, 2021", "2021-05-12", "2021-05-13", "day"),
-    (
-        "It fell on the third of August, 2020.",
-        "the third of August, 2020",
-        "2020-08-03",
-        "2020-08-04",
-        "day",
-    ),
-    (
-        "He came on Tuesday, 3 August 2021.",
-        "Tuesday, 3 August 2021",
-        "2021-08-03",
-        "2021-08-04",
-        "day",
-    ),
-    ("The stamp says 2021-05-12.", "2021-05-12", "2021-05-12", "2021-05-13", "day"),
-    ("It is dated 13/05/2021.", "13/05/2021", "2021-05-13", "2021-05-14", "day"),
-    ("We met on 3 May.", "3 May", "2023-05-03", "2023-05-04", "day"),
-    ("We met on May 20th.", "May 20th", "2022-05-20", "2022-05-21", "day"),
-    ("I plan to return on July 20.", "July 20", "2023-07-20", "2023-07-21", "day"),
-    ("It arrived on 3/22.", "3/22", "2023-03-22", "2023-03-23", "day"),
-    ("I got it on the 3rd.", "the 3rd", "2023-05-03", "2023-05-04", "day"),
-    (
-        "It came on the 15th of last month.",
-        "the 15th of last month",
-        "2023-04-15",
-        "2023-04-16",
-        "day",
-    ),
-    ("He left in March 2020.", "March 2020", "2020-03-01", "2020-04-01", "month"),
-    ("It was summer 2022.", "summer 2022", "2022-06-01", "2022-09-01", "season"),
-    ("In 1993 they wed.", "1993", "1993-01-01", "1994-01-01", "year"),
-    ("I grew up in the nineties.", "nineties", "1990-01-01", "2000-01-01", "span"),
-    ("She wore a 1970s dress.", "1970s", "1970-01-01", "1980-01-01", "span"),
-    # parts
-    ("We moved mid-May.", "mid-May", "2023-05-11", "2023-05-21", "span"),
-    ("It began in early 2020.", "early 2020", "2020-01-01", "2020-05-01", "span"),
-    (
-        "I quit at the end of last month.",
-        "the end of last month",
-        "2023-04-21",
-        "2023-05-01",
-        "span",
-    ),
-    (
-        "He camped in the first week of April 2022.",
-        "the first week of April 2022",
-        "2022-04-01",
-        "2022-04-08",
-        "span",
-    ),
-    (
-        "He raced on the last Friday of June 2022.",
-        "the last Friday of June 2022",
-        "2022-06-24",
-        "2022-06-25",
-        "day",
-    ),
-    (
-        "We hiked the first weekend of August 2022.",
-        "the first weekend of August 2022",
-        "2022-08-06",
-        "2022-08-08",
-        "span",
-    ),
-    (
-        "I must finish before the end of the year.",
-        "before the end of the year",
-        "",
-        "2024-01-01",
-        "span",
-    ),
-    # ranges
-    (
-        "It ran from May to July 2022.",
-        "from May to July 2022",
-        "2022-05-01",
-        "2022-08-01",
-        "span",
-    ),
-    (
-        "I studied from 2010 to 2014.",
-        "from 2010 to 2014",
-        "2010-01-01",
-        "2015-01-01",
-        "span",
-    ),
-    (
-        "The fair was June 3-5, 2022.",
-        "June 3-5, 2022",
-        "2022-06-03",
-        "2022-06-06",
-        "span",
-    ),
-    (
-        "It happened between October 19 and 24, 2022.",
-        "between October 19 and 24, 2022",
-        "2022-10-19",
-        "2022-10-25",
-        "span",
-    ),
-    (
-        "I worked from Monday to Friday.",
-        "from Monday to Friday",
-        "2023-05-01",
-        "2023-05-06",
-        "span",
-    ),
-    # relative to another date
-    (
-        "He rang two days before 9 June 2022.",
-        "two days before 9 June 2022",
-        "2022-06-07",
-        "2022-06-08",
-        "day",
-    ),
-    (
-        "It was the Friday after 22 October 2022.",
-        "the Friday after 22 October 2022",
-        "2022-10-28",
-        "2022-10-29",
-        "day",
-    ),
-    (
-        "They came the weekend before 24 October 2022.",
-        "the weekend before 24 October 2022",
-        "2022-10-22",
-        "2022-10-24",
-        "span",
-    ),
-    # time of day
-    (
-        "We met at 8 pm on 3 March 2024.",
-        "8 pm on 3 March 2024",
-        "2024-03-03T20:00",
-        "2024-03-03T20:01",
-        "minute",
-    ),
-    (
-        "The call is at 8 pm.",
-        "8 pm",
-        "2023-05-08T20:00",
-        "2023-05-08T20:01",
-        "minute",
-    ),
-    (
-        "He left yesterday at 7:30 a.m.",
-        "yesterday at 7:30 a.m.",
-        "2023-05-07T07:30",
-        "2023-05-07T07:31",
-        "minute",
-    ),
-    (
-        "Dinner is tonight at 8.",
-        "tonight at 8",
-        "2023-05-08T20:00",
-        "2023-05-08T20:01",
-        "minute",
-    ),
-    # holidays
-    (
-        "We baked over the holidays.",
-        "holidays",
-        "2022-12-20",
-        "2023-01-03",
-        "span",
-    ),
-    ("I dressed up last Halloween.", "last Halloween", "2022-10-31", "2022-11-01", "day"),
-    ("He proposed on Valentine's Day.", "Valentine's Day", "2023-02-14", "2023-02-15", "day"),
-    ("We ate at mum's on Thanksgiving.", "Thanksgiving", "2022-11-24", "2022-11-25", "day"),
-]
+# sentence with the [words found] | start | end ("-": open) | precision; all said on MONDAY
+TABLE = """\
+# days near the speaker
+I baked two loaves [yesterday]. | 2023-05-07 | 2023-05-08 | day
+[Today] was quiet at work. | 2023-05-08 | 2023-05-09 | day
+Let's fix the fence [tomorrow]! | 2023-05-09 | 2023-05-10 | day
+He called [the day before yesterday]. | 2023-05-06 | 2023-05-07 | day
+Our ferry goes [the day after tomorrow]. | 2023-05-10 | 2023-05-11 | day
+I'll stew some beans [tonight]. | 2023-05-08T18:00 | 2023-05-09 | day
+I barely slept [last night]. | 2023-05-07T18:00 | 2023-05-08 | day
+We argued [the night before last]. | 2023-05-06T18:00 | 2023-05-07 | day
+[Yesterday evening] we rowed out. | 2023-05-07T18:00 | 2023-05-08 | day
+I planted leeks [this morning]. | 2023-05-08T05:00 | 2023-05-08T12:00 | day
+# weekdays
+We met [last Friday]. | 2023-05-05 | 2023-05-06 | day
+My car broke down [last fri] on the hill. | 2023-05-05 | 2023-05-06 | day
+I got paid [last Monday]. | 2023-05-01 | 2023-05-02 | day
+I sold it [the Friday before last]. | 2023-04-28 | 2023-04-29 | day
+It rained on [Friday]. | 2023-05-05 | 2023-05-06 | day
+I'm meeting her on [Friday]. | 2023-05-12 | 2023-05-13 | day
+How about [Friday] at 5? | 2023-05-12 | 2023-05-13 | day
+I'll see the vet [next Tuesday]. | 2023-05-09 | 2023-05-10 | day
+[This past Saturday] we hiked. | 2023-05-06 | 2023-05-07 | day
+We race [this Saturday]. | 2023-05-13 | 2023-05-14 | day
+She danced on [Friday night]. | 2023-05-05T18:00 | 2023-05-06 | day
+[Two Fridays ago] I fell. | 2023-04-28 | 2023-04-29 | day
+He moves out on [Tuesday of next week]. | 2023-05-16 | 2023-05-17 | day
+It ends [a week from Friday]. | 2023-05-19 | 2023-05-20 | day
+# weeks and weekends
+[Last week] was wild. | 2023-05-01 | 2023-05-08 | week
+I start a course [next week]. | 2023-05-15 | 2023-05-22 | week
+[This week] is busy. | 2023-05-08 | 2023-05-15 | week
+We shopped [the week before last]. | 2023-04-24 | 2023-05-01 | week
+The fair was [the week of 23 August]. | 2022-08-22 | 2022-08-29 | week
+She spoke [the week before 9 June]. | 2022-05-30 | 2022-06-06 | week
+[Two weekends ago] we camped. | 2023-04-29 | 2023-05-01 | span
+We camp [this weekend]. | 2023-05-13 | 2023-05-15 | span
+We camped [this weekend] and it poured. | 2023-05-06 | 2023-05-08 | span
+I painted [last weekend]. | 2023-05-06 | 2023-05-08 | span
+We fly [next weekend]. | 2023-05-20 | 2023-05-22 | span
+I read over [the weekend]. | 2023-05-06 | 2023-05-08 | span
+# months, seasons, years
+I quit [last month]. | 2023-04-01 | 2023-05-01 | month
+The show opens [next month]. | 2023-06-01 | 2023-07-01 | month
+It broke [the month before last]. | 2023-03-01 | 2023-04-01 | month
+We moved in [June]. | 2022-06-01 | 2022-07-01 | month
+We will move in [June]. | 2023-06-01 | 2023-07-01 | month
+They wed [last December]. | 2022-12-01 | 2023-01-01 | month
+It all began in [August last year]. | 2022-08-01 | 2022-09-01 | month
+We swam a lot [last summer]. | 2022-06-01 | 2022-09-01 | season
+I'm walking the coast [this summer]. | 2023-06-01 | 2023-09-01 | season
+We went ice fishing in [the winter]. | 2022-12-01 | 2023-03-01 | season
+[Two summers ago] we sailed. | 2021-06-01 | 2021-09-01 | season
+I adopted her [last year]. | 2022-01-01 | 2023-01-01 | year
+We'll build [next year]. | 2024-01-01 | 2025-01-01 | year
+# counted
+I saw an owl [two days ago]. | 2023-05-06 | 2023-05-07 | day
+It hatched [twenty-three days ago]. | 2023-04-15 | 2023-04-16 | day
+I joined [three weeks ago]. | 2023-04-17 | 2023-04-24 | week
+He left [two months ago]. | 2023-03-01 | 2023-04-01 | month
+I turned eighteen [ten years ago]. | 2013-01-01 | 2014-01-01 | year
+It opened [1 year and 2 months ago]. | 2022-03-01 | 2022-04-01 | month
+[A year and a half ago] we met. | 2021-10-01 | 2022-01-01 | span
+[A few days ago] I ran. | 2023-05-02 | 2023-05-07 | span
+I found it [a few weeks back]. | 2023-03-27 | 2023-05-01 | span
+We met [a couple of days ago]. | 2023-05-05 | 2023-05-07 | span
+I saw him [the other day]. | 2023-04-24 | 2023-05-08 | span
+I sneezed [10 minutes ago]. | 2023-05-08T13:46 | 2023-05-08T13:47 | minute
+He rang [two hours ago]. | 2023-05-08T11:26 | 2023-05-08T12:26 | span
+I'm leaving [in 10 minutes]. | 2023-05-08T14:06 | 2023-05-08T14:07 | minute
+The exam is [in three days]. | 2023-05-11 | 2023-05-12 | day
+I'll retire [in two years]. | 2025-01-01 | 2026-01-01 | year
+It's due [3 weeks from now]. | 2023-05-29 | 2023-06-05 | week
+I wrote 17 songs in [the past two weeks]. | 2023-04-24 | 2023-05-09 | span
+I'll rest [for the next three days]. | 2023-05-08 | 2023-05-12 | span
+I've slept badly over [the past week]. | 2023-05-01 | 2023-05-09 | span
+# open
+I've lived here [since 2016]. | 2016-01-01 | - | year
+I've rowed [since last summer]. | 2022-06-01 | - | season
+I've been carving [for three years now]. | 2020-01-01 | - | year
+We've been married [for 5 years]. | 2018-01-01 | - | year
+She's been ill [for the past three weeks]. | 2023-04-17 | - | week
+The road is shut [until June 2023]. | - | 2023-07-01 | month
+I had a beard [before 2019]. | - | 2019-01-01 | year
+He wrote [after 3 May 2021]. | 2021-05-04 | - | day
+# written out
+It was on [12 May 2021]. | 2021-05-12 | 2021-05-13 | day
+[May 12th, 2021] was hot. | 2021-05-12 | 2021-05-13 | day
+It fell on [the third of August, 2020]. | 2020-08-03 | 2020-08-04 | day
+He came on [Tuesday, 3 August 2021]. | 2021-08-03 | 2021-08-04 | day
+The stamp says [2021-05-12]. | 2021-05-12 | 2021-05-13 | day
+It is dated [13/05/2021]. | 2021-05-13 | 2021-05-14 | day
+We met on [3 May]. | 2023-05-03 | 2023-05-04 | day
+We met on [May 20th]. | 2022-05-20 | 2022-05-21 | day
+I plan to return on [July 20]. | 2023-07-20 | 2023-07-21 | day
+It arrived on [3/22]. | 2023-03-22 | 2023-03-23 | day
+I got it on [the 3rd]. | 2023-05-03 | 2023-05-04 | day
+It came on [the 15th of last month]. | 2023-04-15 | 2023-04-16 | day
+He left in [March 2020]. | 2020-03-01 | 2020-04-01 | month
+It was [summer 2022]. | 2022-06-01 | 2022-09-01 | season
+In [1993] they wed. | 1993-01-01 | 1994-01-01 | year
+I grew up in the [nineties]. | 1990-01-01 | 2000-01-01 | span
+She wore a [1970s] dress. | 1970-01-01 | 1980-01-01 | span
+# parts
+We moved [mid-May]. | 2023-05-11 | 2023-05-21 | span
+It began in [early 2020]. | 2020-01-01 | 2020-05-01 | span
+I quit at [the end of last month]. | 2023-04-21 | 2023-05-01 | span
+He camped in [the first week of April 2022]. | 2022-04-01 | 2022-04-08 | span
+He raced on [the last Friday of June 2022]. | 2022-06-24 | 2022-06-25 | day
+We hiked [the first weekend of August 2022]. | 2022-08-06 | 2022-08-08 | span
+I must finish [before the end of the year]. | - | 2024-01-01 | span
+# ranges
+It ran [from May to July 2022]. | 2022-05-01 | 2022-08-01 | span
+I studied [from 2010 to 2014]. | 2010-01-01 | 2015-01-01 | span
+The fair was [June 3-5, 2022]. | 2022-06-03 | 2022-06-06 | span
+It happened [between October 19 and 24, 2022]. | 2022-10-19 | 2022-10-25 | span
+I worked [from Monday to Friday]. | 2023-05-01 | 2023-05-06 | span
+# relative to another date
+He rang [two days before 9 June 2022]. | 2022-06-07 | 2022-06-08 | day
+It was [the Friday after 22 October 2022]. | 2022-10-28 | 2022-10-29 | day
+They came [the weekend before 24 October 2022]. | 2022-10-22 | 2022-10-24 | span
+# time of day
+We met at [8 pm on 3 March 2024]. | 2024-03-03T20:00 | 2024-03-03T20:01 | minute
+The call is at [8 pm]. | 2023-05-08T20:00 | 2023-05-08T20:01 | minute
+He left [yesterday at 7:30 a.m.] | 2023-05-07T07:30 | 2023-05-07T07:31 | minute
+Dinner is [tonight at 8]. | 2023-05-08T20:00 | 2023-05-08T20:01 | minute
+# holidays
+We baked over the [holidays]. | 2022-12-20 | 2023-01-03 | span
+I dressed up [last Halloween]. | 2022-10-31 | 2022-11-01 | day
+He proposed on [Valentine's Day]. | 2023-02-14 | 2023-02-15 | day
+We ate at mum's on [Thanksgiving]. | 2022-11-24 | 2022-11-25 | day
+# more
+We met on [the morning of 4 June 2021]. | 2021-06-04T05:00 | 2021-06-04T12:00 | day
+We race on [Wed, 10 May]. | 2023-05-10 | 2023-05-11 | day
+I went with her [last weekend before 10 April 2022]. | 2022-04-02 | 2022-04-04 | span
+I was there [from 8 am to 5 pm on Friday]. | 2023-05-05T08:00 | 2023-05-05T17:00 | span
+[Christmas 2022] was snowy. | 2022-12-25 | 2022-12-26 | day
+[2016]. | 2016-01-01 | 2017-01-01 | year
+I have a class on [Thursday]. | 2023-05-11 | 2023-05-12 | day
+"""
+ON_MONDAY = [tuple(line.split(" | ")) for line in TABLE.splitlines() if line[0] != "#"]
 
 
-@pytest.mark.parametrize(("text", "words", "start", "end", "precision"), ON_MONDAY)
-def test_expressions(text: str, words: str, start: str, end: str, precision: str) -> None:
+@pytest.mark.parametrize(("marked", "start", "end", "precision"), ON_MONDAY)
+def test_expressions(marked: str, start: str, end: str, precision: str) -> None:
     """An expression in a sentence is found, resolved against its turn, at its own precision."""
-    mention = _only(text, MONDAY)
-    assert words == text[mention.start : mention.end] == mention.when.raw
+    mention = _only(_plain(marked), MONDAY)
+    words = marked[marked.index("[") + 1 : marked.index("]")]
     expected = When(start=_at(start), end=_at(end), precision=precision, raw=words)  # type: ignore[arg-type]
     assert expected == mention.when
+    assert marked.index("[") == mention.start
+    assert len(words) == mention.end - mention.start
 
 
 AT_EDGES = [
@@ -561,6 +258,8 @@ NOTHING = [
     "About 1950 people came.",
     "Have a great day!",
     "How was your week?",
+    "How long ago was that?",
+    "We met between 2 and 4 pm.",
     "I swim there every Friday.",
     "We play cards on Mondays.",
     "I usually wake up at 7 am.",
@@ -651,7 +350,7 @@ def test_written_dates_need_no_date_of_the_turn(text: str, start: str, precision
     assert (_at(start), precision) == (when.start, when.precision)
 
 
-@pytest.mark.parametrize("text", [row[0] for row in ON_MONDAY])
+@pytest.mark.parametrize("text", [_plain(row[0]) for row in ON_MONDAY])
 def test_the_offset_of_the_turn_is_carried(text: str) -> None:
     """Said at +09:00, every result is the same wall-clock time, at +09:00."""
     naive = _only(text, MONDAY).when
@@ -767,7 +466,7 @@ def test_a_relative_question_without_a_date_is_unknown() -> None:
         ("Where was she in the last week of August 2022?", "2022-08-25", "2022-09-01"),
         ("What class did he join in mid-August 2022?", "2022-08-11", "2022-08-21"),
         ("What will she do next month?", "2023-06-01", "2023-07-01"),
-        ("What has he done since 2016?", "2016-01-01", ""),
+        ("What has he done since 2016?", "2016-01-01", "-"),
     ],
 )
 def test_times_of_questions(question: str, start: str, end: str) -> None:
@@ -911,7 +610,7 @@ for stamp in ("1:56 pm on 8 May, 2023", "1683554160", "08/05/2023 14:03"):
 
 def test_zone_and_locale_of_the_machine_change_nothing() -> None:
     """Whatever TZ and LC_ALL say, the output is the same to the letter."""
-    text = "\n".join(row[0] for row in ON_MONDAY)
+    text = "\n".join(_plain(row[0]) for row in ON_MONDAY)
     outputs = []
     for zone, tongue in (("UTC", "C"), ("Asia/Tokyo", "de_DE.UTF-8"), ("America/St_Johns", "C")):
         env = {**os.environ, "TZ": zone, "LC_ALL": tongue, "PYTHONUTF8": "1"}
@@ -949,7 +648,7 @@ def test_speed() -> None:
 # --- invariants ---------------------------------------------------------------------------------
 
 _MOMENTS = st.datetimes(min_value=datetime(1950, 1, 1), max_value=datetime(2090, 1, 1))
-_SENTENCES = st.sampled_from([row[0] for row in (*ON_MONDAY, *AT_EDGES, *RENDERED)])
+_SENTENCES = st.sampled_from([_plain(row[0]) for row in (*ON_MONDAY, *AT_EDGES, *RENDERED)])
 _WEEKLY = st.sampled_from(
     [
         "I ran yesterday.",

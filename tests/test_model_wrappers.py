@@ -327,14 +327,17 @@ def on_disk(folder: Path, words: str) -> bool:
 
 
 def test_what_is_forgotten_leaves_the_files(tmp_path: Path) -> None:
-    """Entries that mention the words in prompt or reply are gone, down to the bytes on disk."""
+    """Entries that mention the words in prompt or reply are gone, down to the bytes on disk, also
+    while another connection keeps the write-ahead log alive."""
     answers = {"a": "Zed lives in Oslo", "b": "Ann likes tea", "about Zed": "nothing"}
     inner = Scripted(lambda asked: replace(echo(asked), text=answers[asked.user]))
     cached = CachedTextModel(inner, tmp_path / "c.db")
     cached.complete([request(user) for user in answers])
     assert on_disk(tmp_path, "Zed")
-    assert cached.drop_mentioning(["Zed"]) == 2
-    assert not on_disk(tmp_path, "Zed")
+    with closing(sqlite3.connect(tmp_path / "c.db")) as other:
+        other.execute("SELECT count(*) FROM reply").fetchall()
+        assert cached.drop_mentioning(["Zed"]) == 2
+        assert not on_disk(tmp_path, "Zed")
     inner.asked.clear()
     cached.complete([request(user) for user in answers])
     assert [asked.user for asked in inner.asked] == ["a", "about Zed"]
@@ -370,11 +373,13 @@ def test_an_empty_word_is_refused(tmp_path: Path) -> None:
 
 
 def test_purge_empties_the_cache(tmp_path: Path) -> None:
-    """After a purge nothing is left, in the table or on disk."""
+    """After a purge nothing is left, in the table or on disk, and the space is given back."""
     cached = CachedTextModel(Scripted(echo), tmp_path / "c.db")
-    cached.complete([request(f"secret {n}") for n in range(30)])
-    assert cached.purge() == 30
+    empty = (tmp_path / "c.db").stat().st_size
+    cached.complete([request(f"secret {n} " * 50) for n in range(100)])
+    assert cached.purge() == 100
     assert not on_disk(tmp_path, "secret")
+    assert (tmp_path / "c.db").stat().st_size == empty
     assert cached.purge() == 0
 
 

@@ -33,6 +33,13 @@ _TIME_WORDS = re.compile(
 )
 # Words that a head may add without saying anything new.
 _EMPTY_WORDS = frozenset(content_terms("may have has need want feel get be become like go"))
+_VAGUE_WORDS = frozenset(
+    content_terms(
+        "happy proud grateful thankful sad good great better friend excited inspired inspire "
+        "creative person people others difference life keep share support supportive kind mother "
+        "parent passion passionate interest interested enjoy love strong positive impact may"
+    )
+)
 LONGEST_BODY = 3
 
 
@@ -82,6 +89,8 @@ def check_clause(body: Sequence[str], head: str, names: Iterable[str] = ()) -> N
     said = {word for atom in body for word in content_terms(atom)}
     if content_terms(head) - _EMPTY_WORDS <= said:
         raise MalformedRule(f"circular: the head {head!r} says only what the body says.")
+    if content_terms(PLACEHOLDER.sub(" ", head)) - _EMPTY_WORDS <= _VAGUE_WORDS:
+        raise MalformedRule(f"vague: the head {head!r} fits anybody.")
     plain = PLACEHOLDER.sub(" ", " ; ".join((*body, head)))
     found = _CALENDAR.search(plain)
     words = set(re.findall(r"\w+", plain.casefold()))

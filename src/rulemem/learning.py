@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rulemem.bottom_up.distill import distill_paths
+from rulemem.bottom_up.distill import Distillation, distill_paths
 from rulemem.bottom_up.head_keys import WINDOW, is_implication, propose_keys
 from rulemem.bottom_up.paths import (
     FactGraph,
@@ -32,7 +32,7 @@ from rulemem.types import Fact, Path, Rule
 
 OnProgress = Callable[[Progress], None]
 _WINDOWS_PER_BATCH = 6
-_FACTS_PER_PATH = 6  # one sampled path is read for so many new facts
+_FACTS_PER_PATH = 2  # one sampled path is read for so many new facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,8 @@ class LearnConfig:
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     consistency: ConsistencyConfig = field(default_factory=ConsistencyConfig)
     head_keys: bool = True
-    most_paths: int = 120  # paths that the model reads in one run
+    distill: bool = True  # let the model judge each path; see ADR-0005 for when it pays
+    most_paths: int = 240  # paths that are read in one run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +93,11 @@ class Learner:
             return LearnReport(note="Nothing new to learn from.")
         paths = self._sample(scope, fresh)
         turns = self.store.turns(scope, ids=sorted({t for p in paths for t in _turn_ids(p)}))
-        self.report(Progress(stage="distill", done=0, total=len(paths)))
-        distilled = distill_paths(paths, {turn.id: turn for turn in turns}, self.text)
+        if self.config.distill:
+            self.report(Progress(stage="distill", done=0, total=len(paths)))
+            distilled = distill_paths(paths, {turn.id: turn for turn in turns}, self.text)
+        else:
+            distilled = Distillation(paths=tuple(paths), dropped=Counter(), read=0)
         groups = group_paths(distilled.paths, self.embedder)
         self.report(Progress(stage="induce", done=0, total=len(groups)))
         everything = self.store.rules(scope)

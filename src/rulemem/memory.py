@@ -73,7 +73,8 @@ class Memory:
         self._models = models or choose_models(self.settings)
         self._recall_config = recall_config or RecallConfig()
         self._learn_config = learn_config or LearnConfig(
-            consistency=ConsistencyConfig(alpha=self.settings.alpha, tau=self.settings.tau)
+            consistency=ConsistencyConfig(alpha=self.settings.alpha, tau=self.settings.tau),
+            distill=self.settings.llm.startswith("openai:"),
         )
         self._store: Store = SqliteStore(
             path if path is not None else Path(self.settings.db),
@@ -316,12 +317,9 @@ class Memory:
     def _read(
         self, text: str, scope: str, *, as_of: datetime | None, now: datetime | None
     ) -> Question:
-        people = self._people(scope)
+        people = self._store.speakers(scope)
         asker = "user" if "user" in people else ""
         return read_question(text, people, now=now, as_of=as_of, asker=asker)
-
-    def _people(self, scope: str) -> list[str]:
-        return list(dict.fromkeys(turn.speaker for turn in self._store.turns(scope)))
 
     def _recall(
         self, scope: str, question: Question, limit: int, premises: Sequence[str] = ()
@@ -341,7 +339,7 @@ class Memory:
         text = self._models.text
         answerer = text.name if text else EXTRACTIVE
         failed = find_failed_premise(
-            self._store, self._models.embedder, scope, question, self._people(scope)
+            self._store, self._models.embedder, scope, question, self._store.speakers(scope)
         )
         if failed is not None:
             return refuse(scope, question, failed.text, answerer, failed.fact)

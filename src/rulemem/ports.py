@@ -135,6 +135,14 @@ class Store(Protocol):
         """Set the extraction state of turns."""
         ...
 
+    def predecessors(self, scope: str, ids: Sequence[int]) -> dict[int, int]:
+        """The turn before each of these within its session, where it is indexed."""
+        ...
+
+    def speakers(self, scope: str) -> list[str]:
+        """Names of all speakers, in order of their first turn."""
+        ...
+
     # --- index -----------------------------------------------------------------------------
     def turns_without_vectors(self, scope: str) -> list[Turn]:
         """Turns that were stored but not yet embedded."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Protocol
 
 Precision = Literal["minute", "day", "week", "month", "season", "year", "span", "unknown"]
 TurnState = Literal["pending", "extracted", "failed"]
@@ -190,6 +190,14 @@ class Cost:
         )
 
 
+class ProofChecker(Protocol):
+    """Whoever can verify a proof: a `Memory`."""
+
+    def check(self, answer: Answer) -> list[str]:
+        """What is wrong with an answer's proof."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """A short answer with its proof."""
@@ -206,6 +214,11 @@ class Answer:
     quotes: tuple[Quote, ...] = ()
     cost: Cost = field(default_factory=Cost)
     answerer: str = ""  # prompt id@version/model, or "extractive@1"
+    proof: str = ""  # the argument as indented lines: rules, premises, facts, quoted turns
+
+    def check(self, memory: ProofChecker) -> list[str]:
+        """What is wrong with the proof, verified against the memory; empty when it holds."""
+        return memory.check(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

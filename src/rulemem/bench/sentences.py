@@ -18,12 +18,14 @@ from collections.abc import Iterator
 _ABBREVIATION_TEXT = """
 mr mrs ms dr prof st sr jr gen col maj lt adm sen rep reps messrs ph.d m.b.a
 inc ltd co cos corp bros cie s.p.a
-vs yr ft mg ave ct
+vs yr ft mg ave ct ok
 jan feb aug sep sept oct nov dec tues wed fri
 a.m p.m a.d u.s u.k u.n u.s.a u.s.s.r
 ala ariz calif colo conn fla ga ill kan ky mich minn nev okla ore pa tenn va vt wash wis w.va
 d.c l.a n.c n.d n.h n.j n.m n.y r.i s.c
 c d e f g h k l m n p r s t v w
+a.a a.c a.g a.h a.s a.t b.f b.v c.v d.h d.w e.f e.h e.l e.m f.g f.j g.d g.f g.k h.c h.f h.m
+j.b j.c j.j j.k j.p j.r l.f l.p m.j n.v r.a r.h r.j r.k r.t s.a s.g s.s t.j w.c w.r w.w
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATION_TEXT.split())
 
@@ -97,10 +99,10 @@ def _breaks(token: str, following: str) -> bool:
     """Whether a sentence ends between two tokens."""
     if token in ("?", "!"):
         return True
-    if not token.endswith(".") or (token.endswith("..")):
+    if not token.endswith(".") or token.endswith(".."):
         return False
     word = token[:-1]
     if word and (word in _ABBREVIATIONS or word.split("-")[-1] in _ABBREVIATIONS):
         return False
-    uncertain = _INITIAL.match(token) or _NUMBER.fullmatch(word)
+    uncertain = _INITIAL.fullmatch(token) or _NUMBER.fullmatch(word)
     return not (uncertain and (following[0].islower() or following in ";:,.!?"))

@@ -26,12 +26,13 @@ _APART = r" \g<0> "
 _BEFORE_PADDING = _steps(
     # quotes that open
     ("[«“‘„]|`+", _APART),
-    ('^"', " `` "),
+    ('^"', "``"),
+    ("``", _APART),
     (r"([ (\[{<])(?:\"|'')", r"\1 `` "),
     (r"'(?!re|ve|ll|[mtsdn])(?=\w\b)", "' "),
     # stops, colons and commas; a comma or colon inside a number stays
     (r"([^.])\.([\])}>\"'»”’ ]*)\s*$", r"\1 . \2 "),
-    (r"[:,](?=\D)", r" \g<0> "),
+    (r"([:,])(\D)", r" \1 \2"),
     (r"[:,]$", _APART),
     (r"\.{2,}", _APART),
     (r"[;@#$%&]", _APART),
@@ -50,14 +51,12 @@ _AFTER_PADDING = _steps(
     (r"(?<=[^' ])('[smd]|') ", r" \1 "),
     (r"(?<=[^' ])('ll|'re|'ve|n't) ", r" \1 "),
     # words that are two
-    (r"\bcan(?=not\b)", " can "),
-    (r"\bd(?='ye\b)", " d "),
-    (r"\b(gim|lem)(?=me\b)", r" \1 "),
-    (r"\bgon(?=na\b)", " gon "),
-    (r"\bgot(?=ta\b)", " got "),
-    (r"\bmore(?='n\b)", " more "),
-    (r"\bwan(?=na\s)", " wan "),
-    (r" 't(?=is\b|was\b)", " 't "),
+    (
+        r"\b(can(?=not)|d(?='ye)|gim(?=me)|gon(?=na)|got(?=ta)|lem(?=me)|more(?='n)|wan(?=na\s))"
+        r"(not|'ye|me|na|ta|'n)\b",
+        r" \1 \2 ",
+    ),
+    (r"( 't)(is|was)\b", r" \1 \2 "),
 )
 
 

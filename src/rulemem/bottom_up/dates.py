@@ -20,8 +20,11 @@ Where words leave a choice, these were made. All of them are assumptions.
 - "last Friday" is the latest one before today, "next Friday" the first one after today; "next
   weekend" is the one after "this weekend", "next summer" the first that has not begun.
 - A bare "Friday", "June" or "3 May" is the latest one, unless the nearest verb speaks of the
-  future; "the summer" without any tense is no time.
-- "the week before 9 June" is the calendar week before the one that holds that day.
+  future; "the summer" without any tense is no time, and neither is what is usually done then.
+- Weeks begin on Monday; "last week" said on a Sunday is the week that ends with it.
+- "the week before 9 June" is "last week" as of that day, "the Friday before" likewise.
+- "a few" is 2 to 6, "the other day" one of the last fourteen days (`times.relative`); parts of
+  days, thirds of months and years, seasons: see `times.spans`.
 - "until 2019" includes 2019; "before 2019" does not.
 - A bare time of day belongs to the only day named in its sentence, else to the day of the turn.
 - "12/5" without a year is unknown; "12/5/2023" is 12 May.

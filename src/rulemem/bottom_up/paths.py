@@ -34,6 +34,8 @@ CANDIDATES = 12  # facts considered at a step
 HUB_COSINE = 0.28  # a step through a speaker needs at least this nearness
 STEP_COSINE = 0.1  # any other step
 _LEAST_WORDS = 3
+_STATES = frozenset({"be", "share picture of", "mean", "seem", "look", "sound"})
+_TOLD = frozenset({"move to", "live in", "work at", "join", "marry", "adopt", "leave"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,15 @@ class FactGraph:
 
 
 def is_informative(fact: Fact) -> bool:
-    """Whether a fact says enough to reason from: three words of content besides the names."""
+    """Whether a fact says enough to reason from.
+
+    It has three words of content besides the names, tells something that happened or is done
+    rather than how somebody is, and is not what one speaker says of the other: that is mostly
+    praise. Pictures show no reason for anything.
+    """
+    praise = canonical(fact.subject) != canonical(fact.speaker) and " " not in fact.subject
+    if fact.relation in _STATES or (praise and fact.relation not in _TOLD):
+        return False
     names = content_terms(fact.subject) | content_terms(fact.speaker)
     words = content_terms(fact.text) - names
     return len(words) >= _LEAST_WORDS and bool(content_terms(fact.object) - names)

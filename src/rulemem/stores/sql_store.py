@@ -67,6 +67,14 @@ class SqlStore(Store):
         with self._transactions.writing(scope, create=False) as tx:
             tx.run("mark_turns", ids=ids, state=state, reason=reason)
 
+    def predecessors(self, scope: str, ids: Sequence[int]) -> dict[int, int]:
+        with self._transactions.reading(scope) as tx:
+            return turn_room.predecessors(tx, ids)
+
+    def speakers(self, scope: str) -> list[str]:
+        with self._transactions.reading(scope) as tx:
+            return [row["speaker"] for row in tx.rows("speakers")]
+
     # --- index -----------------------------------------------------------------------------
     def turns_without_vectors(self, scope: str) -> list[Turn]:
         with self._transactions.reading(scope) as tx:

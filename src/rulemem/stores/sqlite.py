@@ -94,7 +94,10 @@ class SqliteStore(SqlStore):
     def check(self) -> list[str]:
         """Return what is wrong with the file, as sentences; empty when it is sound."""
         with self._connections.borrow() as connection:
-            integrity = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+            try:
+                integrity = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+            except sqlite3.DatabaseError as error:
+                integrity = [f"not readable: {error}"]
             if integrity != ["ok"]:
                 return integrity  # what cannot be read cannot be checked any further
             broken = [tuple(row) for row in connection.execute("PRAGMA foreign_key_check")]

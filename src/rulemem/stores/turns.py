@@ -77,6 +77,11 @@ def _rows(tx: Scoped, conversation: str | None, state: TurnState | None) -> list
     return tx.rows("turns")
 
 
+def predecessors(tx: Scoped, ids: Sequence[int]) -> dict[int, int]:
+    """Return the turn before each of these within its session, where there is one."""
+    return {row["turn"]: row["predecessor"] for row in tx.rows("predecessors", ids=ids)}
+
+
 def without_vectors(tx: Scoped) -> list[Turn]:
     """Return the turns that are not embedded, or not any more."""
     return [read_turn(row) for row in tx.rows("turns_to_embed")]

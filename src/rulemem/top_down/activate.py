@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rulemem.lexical import canonical
 from rulemem.ports import Store
 from rulemem.top_down.ground import Question, ground_rule
-from rulemem.types import Activation, HeadKey, Turn
+from rulemem.types import Activation, HeadKey
 
 _POOL = 60  # keys looked at before those about other people are left out
 
@@ -56,11 +56,10 @@ def activate_keys(
     return found[:top_n]
 
 
-def key_turns(hits: Sequence[KeyHit], turns: dict[int, Turn]) -> dict[int, float]:
+def key_turns(hits: Sequence[KeyHit]) -> dict[int, float]:
     """Turns that support the activated keys, each with its best key's similarity."""
     best: dict[int, float] = {}
     for hit in hits:
         for turn_id in hit.key.turn_ids:
-            if turn_id in turns:
-                best[turn_id] = max(best.get(turn_id, 0.0), hit.similarity)
+            best[turn_id] = max(best.get(turn_id, 0.0), hit.similarity)
     return best

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +42,7 @@ class RecallConfig:
     fact_text: float = 0.25
     fact_dense: float = 1.0
     keys: float = 1.0
-    bodies: float = 0.0
+    bodies: float = 0.25
     slot: float = 3.0  # the fact that fills the single-valued relation asked for
     person: float = 0.5  # a turn of the person asked about counts 1 + person times
     top_n_keys: int = 5
@@ -112,9 +111,6 @@ class _Signals:
         self._question = question
         self._scores: dict[int, float] = defaultdict(float)
         self._routes: dict[int, dict[str, None]] = defaultdict(dict)
-        self._turns = {turn.id: turn for turn in store.turns(scope)}
-        self._following = _following(self._turns)
-        self._preceding = {after: before for before, after in self._following.items()}
         self._matched = False
 
     def is_empty(self) -> bool:
@@ -142,8 +138,8 @@ class _Signals:
         ):
             scaled = _scaled(hits)
             self._add(scaled, own, route)
-            shifted = {self._preceding[i]: s for i, s in scaled.items() if i in self._preceding}
-            self._add(shifted, following, route)
+            before = self._store.predecessors(scope, list(scaled))
+            self._add({before[i]: s for i, s in scaled.items() if i in before}, following, route)
         self._add(self._votes(fact_text), config.fact_text, "fact")
         self._add(self._votes(fact_dense), config.fact_dense, "fact")
 
@@ -164,7 +160,7 @@ class _Signals:
 
     def add_keys(self, keys: Sequence[KeyHit], weight: float) -> None:
         """Add the support of activated head keys."""
-        for turn_id, similarity in key_turns(keys, self._turns).items():
+        for turn_id, similarity in key_turns(keys).items():
             self._scores[turn_id] += weight * similarity
             self._routes[turn_id]["key"] = None
 
@@ -189,16 +185,17 @@ class _Signals:
     def ranked(self, limit: int, person_weight: float) -> list[Evidence]:
         """The best turns with the facts that were read from them."""
         person = canonical(self._question.person)
+        turns = {t.id: t for t in self._store.turns(self._scope, ids=list(self._scores))}
         allowed = {
-            id: score * (1 + person_weight * (canonical(self._turns[id].speaker) == person))
-            for id, score in self._scores.items()
-            if id in self._turns and self._is_in_time(self._turns[id])
+            id: self._scores[id] * (1 + person_weight * (canonical(turn.speaker) == person))
+            for id, turn in turns.items()
+            if self._is_in_time(turn)
         }
         best = sorted(allowed, key=lambda id: (-allowed[id], id))[:limit]
         facts = self._facts_of(best)
         return [
             Evidence(
-                turn=self._turns[id],
+                turn=turns[id],
                 score=allowed[id],
                 facts=tuple(facts[id]),
                 routes=tuple(self._routes[id]),
@@ -257,13 +254,3 @@ def _scaled(hits: Sequence[Hit]) -> dict[int, float]:
     if top <= 0:
         return {}
     return {hit.item: max(hit.score, 0.0) / top for hit in hits}
-
-
-def _following(turns: Mapping[int, Turn]) -> dict[int, int]:
-    """Each turn's successor within its session."""
-    ordered = sorted(turns.values(), key=lambda t: (t.conversation, t.position))
-    return {
-        before.id: after.id
-        for before, after in pairwise(ordered)
-        if (before.conversation, before.session) == (after.conversation, after.session)
-    }

@@ -11,6 +11,7 @@ Source: product.md, promise 1; Assumption ADR-0007.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rulemem.clauses import bind
 from rulemem.lexical import canonical, content_terms
@@ -42,7 +43,7 @@ def build_answer(
         for item in bare
     )
     used = [a for a in activations if _supports(a.rule, cited_turns)]
-    return Answer(
+    answer = Answer(
         scope=scope,
         question=question.text,
         text=conclusion.text,
@@ -54,6 +55,7 @@ def build_answer(
         quotes=tuple(_quote(item) for item in conclusion.cited),
         answerer=conclusion.answerer,
     )
+    return replace(answer, proof=render_proof(answer))
 
 
 def refuse(
@@ -65,7 +67,7 @@ def refuse(
             text=question.text, fact_ids=(), turn_ids=(), entity=question.person, grounded=False
         ),
     )
-    return Answer(
+    answer = Answer(
         scope=scope,
         question=question.text,
         text="",
@@ -75,6 +77,7 @@ def refuse(
         facts=(fact,) if fact else (),
         answerer=answerer,
     )
+    return replace(answer, proof=render_proof(answer))
 
 
 def rules_behind(

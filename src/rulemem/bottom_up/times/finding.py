@@ -162,7 +162,7 @@ def _join_clocks(text: str, found: list[Found]) -> list[Found]:
         last = result[-1] if result else None
         if last and last.clock != one.clock and CLOCK_GAP.fullmatch(text, last.end, one.start):
             day, clock = (one, last) if last.clock else (last, one)
-            if when := _on_day(clock, day):
+            if day.when.precision == "day" and (when := _on_day(clock, day)):
                 result[-1] = replace(day, start=last.start, end=one.end, when=when)
                 continue
         result.append(one)
@@ -170,7 +170,7 @@ def _join_clocks(text: str, found: list[Found]) -> list[Found]:
 
 
 def _on_day(clock: Found, day: Found) -> When | None:
-    if day.when.precision != "day" or day.when.start is None or clock.when.start is None:
+    if day.when.start is None or clock.when.start is None:
         return None
     at = clock.when.start
     return spans.minute(day.when.start.replace(hour=at.hour, minute=at.minute))

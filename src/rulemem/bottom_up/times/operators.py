@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from rulemem.bottom_up.times import spans
-from rulemem.bottom_up.times.relative import Frame, group, moved, series_of
+from rulemem.bottom_up.times.relative import Frame, bounds_of, group, moved, series_of
 from rulemem.bottom_up.times.spans import UNKNOWN
 from rulemem.bottom_up.times.words import (
     COUNT,
@@ -77,8 +77,8 @@ def _counted_beside(match: Match, when: When, start: datetime) -> When | None:
     before = group(match, "side") in ("before", "prior to")
     count, unit = match["n"].lower().rsplit(None, 1)
     unit = unit.rstrip("s")
-    if re.fullmatch(FEW, count, re.IGNORECASE):
-        low, high = (-6, -2) if before else (2, 6)
+    if size := bounds_of(count):
+        low, high = (-size[1], -size[0]) if before else size
         return spans.spread(start, low, high, unit)
     at = moved(match["n"], _frame(start), back=before)
     return spans.UNITS[unit](at) if at and unit in spans.UNITS else None
@@ -93,8 +93,8 @@ def _nth_of(match: Match, when: When, start: datetime) -> When | None:
     if thing == "half":
         halfway = {"month": start.replace(day=16), "year": spans.shift(start, 6, "month")}
         middle = halfway.get(when.precision) or spans.midnight(start + (end - start) / 2)
-        whole = (start, middle) if nth == 1 else (middle, end)
-        return When(start=whole[0], end=whole[1], precision="span") if nth <= 2 else None
+        half = (start, middle) if nth == 1 else (middle, end)
+        return When(start=half[0], end=half[1], precision="span") if nth <= 2 else None
     if thing == "week":
         first = end - timedelta(days=7) if nth == 0 else start + timedelta(days=7 * (nth - 1))
         found = When(start=first, end=first + timedelta(days=7), precision="span")
@@ -156,7 +156,7 @@ _BESIDE = rf"(?:week|weekend|month|year|day|{PART_OF_DAY}|{WEEKDAY}|{SEASON})"
 
 PREFIXES: tuple[Operator, ...] = (
     _op(rf"(?P<n>(?:{COUNT}|{FEW})\s+(?:day|week|month|year)s)\s+{_SIDE}", _counted_beside),
-    _op(rf"(?:the\s+|an?\s+)?(?P<thing>{_BESIDE})\s+{_SIDE}", _thing_beside),
+    _op(rf"(?:the\s+|last\s+|an?\s+)?(?P<thing>{_BESIDE})\s+{_SIDE}", _thing_beside),
     _op(r"(?:the\s+)?(?P<thing>week|weekend)\s+(?:of|starting|beginning)(?:\s+on)?", _thing_of),
     _op(rf"(?:the\s+)?(?P<thing>{WEEKDAY})\s+(?:of|in)", _thing_of),
     _op(

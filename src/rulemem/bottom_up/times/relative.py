@@ -40,9 +40,10 @@ Reader = Callable[[Match, Frame], When | None]
 
 _FEW = {"few": (2, 6), "couple": (2, 3), "several": (3, 7)}
 _OWNED = re.compile(r"\b(?:my|your|his|its|our|their|a|an|every|each)\s+$", re.IGNORECASE)
-_HABIT = re.compile(
-    r"\b(?:every|each|any|most|some|one|an?|entire|whole|typical|my|your|his|her|our|their|black|good|cyber|ash|palm|taco|casual|happy|fat|maundy"
-    r"|ruby|super|it['’]?s|alternate|lazy|other)\s+$",
+_NOT_ONE = re.compile(  # "each Friday", "my Friday", "Black Friday"
+    r"\b(?:every|each|any|most|some|one|an?|entire|whole|typical|alternate|lazy|other|my|your|his"
+    r"|her|our|their|black|good|cyber|ash|palm|taco|casual|happy|fat|maundy|ruby|super"
+    r"|it['’]?s)\s+$",
     re.IGNORECASE,
 )
 _NAME = re.compile(
@@ -100,7 +101,7 @@ def read_part(match: Match, frame: Frame) -> When | None:
 
 def read_weekday(match: Match, frame: Frame) -> When | None:
     """A weekday; without a word before it, never today."""
-    if _HABIT.search(_before(match)) or _NAME.match(match.string, match.end()):
+    if _NOT_ONE.search(_before(match)) or _NAME.match(match.string, match.end()):
         return None
     if not group(match, "q") and frame.tense == "habit":
         return None
@@ -139,7 +140,7 @@ def read_thing(match: Match, frame: Frame) -> When | None:
 
 def read_things_ago(match: Match, frame: Frame) -> When | None:
     """ "two weekends ago", "three Fridays ago", "two summers ago"."""
-    at = moved(f"{match['n']} days", frame, back=True)
+    at = moved(f"{match['n']} days", frame, back=True)  # only to read the number
     return series_of(match["thing"], frame)((at - frame.base).days) if at else UNKNOWN
 
 
@@ -150,7 +151,8 @@ def _split(words: str) -> tuple[str, str]:
     return count, "minute" if unit == "min" else unit
 
 
-def _bounds(count: str) -> tuple[int, int] | None:
+def bounds_of(count: str) -> tuple[int, int] | None:
+    """The least and the most that a vague count ("a few") stands for; None for an exact one."""
     return next((size for word, size in _FEW.items() if word in count), None)
 
 
@@ -179,7 +181,7 @@ def read_offset(match: Match, frame: Frame) -> When | None:
     if group(match, "in") and _is_duration(match, frame):
         return None
     count, unit = _split(match["n"])
-    if size := _bounds(count):
+    if size := bounds_of(count):
         sign = -1 if back else 1
         low, high = sorted((sign * size[0], sign * size[1]))
         return spans.spread(frame.base, low, high, unit)
@@ -205,7 +207,7 @@ def read_half(match: Match, frame: Frame) -> When | None:
 def _window(words: str, frame: Frame, *, back: bool) -> When:
     """From a counted stretch ago up to today, or from today on."""
     count, unit = _split(words)
-    size = _bounds(count)
+    size = bounds_of(count)
     at = moved(f"{size[1]} {unit}" if size else words, frame, back=back)
     if at is None:
         return UNKNOWN
@@ -229,7 +231,7 @@ def read_since(match: Match, frame: Frame) -> When | None:
     count, unit = _split(match["n"])
     if unit in ("minute", "hour"):
         return None
-    if size := _bounds(count):
+    if size := bounds_of(count):
         return spans.since(spans.spread(frame.base, -size[1], -size[0], unit))
     at = moved(match["n"], frame, back=True)
     return spans.since(spans.UNITS[unit](at)) if at else UNKNOWN

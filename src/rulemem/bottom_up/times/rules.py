@@ -46,7 +46,9 @@ def _rule(read: Reader, *pattern: str) -> Rule:
     return Rule(pattern=re.compile("".join(pattern), re.IGNORECASE), read=read)
 
 
-_ON_WEEKDAY = rf"(?:{WEEKDAY},?\s+(?:the\s+)?)?"
+_ON_WEEKDAY = (
+    rf"(?:(?P<weekday>{WEEKDAY}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b\.?,?\s+(?:the\s+)?)?"
+)
 _OF_YEAR = rf"(?:,?\s*(?:of\s+)?(?P<year>{YEAR})\b)?"
 _YEAR_OR = rf"(?:(?P<year>{YEAR})|(?P<rel>last|this|next)\s+year)\b"
 _TO = r"(?:-|–|—|to|through|until|till|(?P<and>and|&))"
@@ -59,7 +61,7 @@ _PERIOD = (
 )
 _HOLIDAY = (
     r"(?P<h>christmas(?:\s+(?:eve|day))?|xmas|new\s+year['’]s(?:\s+(?:eve|day))?|thanksgiving"
-    r"|halloween|valentine['’]s\s+day|(?<=the\s)holidays)\b(?:,?\s+(?P<year>" + YEAR + r")\b)?"
+    r"|halloween|valentine['’]s\s+day|(?<=the\s)holidays)\b"
 )
 _NO_UNIT = r"(?!\s*(?:[ap]\.?m\b|:\d|%|/|[-–]?\s*(?:minutes?|hours?)\b))"
 _AT = r"\b(?:at|around|about|by|until|till|from|to|before|after|@)\s+"
@@ -127,9 +129,10 @@ WRITTEN: tuple[Rule, ...] = (
     _rule(written.read_decade, r"\b(?P<year>(?:19|20)\d0)['’]?s\b"),
     _rule(
         written.read_holiday,
-        r"\b(?:on|at|over|for|during|since|until|before|after|around|by|of)\s+(?:the\s+)?"
-        rf"(?P<x>{_HOLIDAY})",
+        r"\b(?P<by>on|at|over|for|during|since|until|before|after|around|by|of)\s+(?:the\s+)?"
+        rf"(?P<x>{_HOLIDAY}(?:,?\s+(?P<year>{YEAR})\b)?)",
     ),
+    _rule(written.read_holiday, rf"\b{_HOLIDAY},?\s+(?P<year>{YEAR})\b"),
     _rule(written.read_holiday, rf"\b(?P<q>{WHICH})\s+{_HOLIDAY}"),
     _rule(written.read_clock, r"(?<![\w:.])(?P<t>(?:1[0-2]|0?[1-9])(?::[0-5]\d)?\s*[ap]\.?m)\b\.?"),
     _rule(written.read_clock, rf"{_AT}(?P<x>(?P<t>(?:0\d|1[3-9]|2[0-3]):[0-5]\d|noon))\b"),
@@ -270,7 +273,7 @@ RELATIVE: tuple[Rule, ...] = (
     _rule(relative.read_nothing, r"\bas\s+a\s+(?:kid|child|teenager|teen)\b"),
     _rule(
         relative.read_nothing,
-        r"\b(?:(?:not\s+(?:so|too|that)\s+)?long|an?\s+(?:long\s+|little\s+)?(?:while|time)|some\s+time|ages|(?:many|so\s+many)\s+years"
+        r"\b(?:(?:not\s+(?:so|too|that)\s+|(?<!how\s))long|an?\s+(?:long\s+|little\s+)?(?:while|time)|some\s+time|ages|(?:many|so\s+many)\s+years"
         r"|(?<!\w\s)(?:years|months|weeks|days))\s+(?:ago|back)\b",
     ),
 )

@@ -252,6 +252,6 @@ def choose(series: Series, which: str, tense: Tense, at: datetime) -> When:
         return series(-1)
     if which == "next":
         return series(1) if begun else current
-    if begun or tense == "future" or (which == "this" and tense == ""):
+    if begun or tense == "future" or (which == "this" and tense != "past"):
         return current
     return series(-1)

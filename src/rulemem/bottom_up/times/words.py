@@ -59,11 +59,14 @@ TRIGGER = re.compile(
 _FUTURE = re.compile(
     r"\b(?:will|won['’]t|shall|gonna|wanna|plan(?:s|ning)?|hop(?:e|es|ing)|hopefully"
     r"|wait\s+(?:for|to|until)|look(?:ing)?\s+forward|let['’]s|should|wants?|needs?\s+to"
-    r"|scheduled|due|deadline|excited\s+(?:to|for|about)|ready\s+for|free|available|starts|begins|opens|leaves?|arrives?|returns?|weeks?\s+from|how\s+about|works?\s+for|sounds?\s+good|(?:could|would|can)\s+work|see\s+you|can\s+(?:i|we)"
+    r"|scheduled|due|deadline|excited\s+(?:to|for|about)|ready\s+for|free|available|starts|begins|opens"
+    r"|leaves?|arrives?|returns?|weeks?\s+from|how\s+about|works?\s+for|sounds?\s+good"
+    r"|(?:could|would|can)\s+work|see\s+you|can\s+(?:i|we)"
     r"|(?<!was\s)(?<!were\s)going\s+to"
     r"|(?:is|are|(?:it|that|he|she|there)['’]s)(?=\s+(?:on|in|at|this|coming|happening)\b))\b"
-    r"|['’]ll\b"
-    r"|(?:\b(?:am|is|are)|['’](?:m|re)|\b(?:he|she|it|that|who|there)['’]s)\s+(?:(?:not|also|still|just|only|\w+ly)\s+)?(?!feeling)\w+ing\b",
+    r"|['’]ll\b|\b(?:i|we|you|they)\s+have\s+(?:an?|to)\b|\b(?:he|she)\s+has\s+(?:an?|to)\b"
+    r"|(?:\b(?:am|is|are)|['’](?:m|re)|\b(?:he|she|it|that|who|there)['’]s)\s+"
+    r"(?:(?:not|also|still|just|only|\w+ly)\s+)?(?!feeling)\w+ing\b",
     re.IGNORECASE,
 )
 _PAST = re.compile(

@@ -15,7 +15,13 @@ from rulemem.bottom_up.times import spans
 from rulemem.bottom_up.times.relative import Frame, Match, chosen, group
 from rulemem.bottom_up.times.spans import UNKNOWN
 from rulemem.bottom_up.times.stamps import parse_timestamp, read_date
-from rulemem.bottom_up.times.words import digits_for, is_routine, is_verb, month_number
+from rulemem.bottom_up.times.words import (
+    digits_for,
+    is_routine,
+    is_verb,
+    month_number,
+    weekday_number,
+)
 from rulemem.types import When
 
 _NOUN = re.compile(
@@ -27,8 +33,9 @@ _DECADES = {"sixties": 60, "seventies": 70, "eighties": 80, "nineties": 90}
 _HOLIDAYS = {  # month, day, number of days
     "christmas eve": (12, 24, 1),
     "christmas day": (12, 25, 1),
-    "christmas": (12, 24, 3),
-    "xmas": (12, 24, 3),
+    "christmas": (12, 25, 1),
+    "xmas": (12, 25, 1),
+    "christmas time": (12, 24, 3),  # "at Christmas", "over Christmas"
     "new year's eve": (12, 31, 1),
     "new year's day": (1, 1, 1),
     "new year's": (12, 31, 2),
@@ -36,6 +43,7 @@ _HOLIDAYS = {  # month, day, number of days
     "valentine's day": (2, 14, 1),
     "holidays": (12, 20, 14),
 }
+_OPEN_RANGE = re.compile(r"\d\s*(?:-|–|to|and|or)\s*$", re.IGNORECASE)  # "from 2-3 pm"
 _AFTER_NOON = ("afternoon", "evening", "night", "tonight")
 
 
@@ -71,6 +79,10 @@ def _day_of_month(match: Match, number: str, frame: Frame) -> When | None:
         return None  # "we may 3 times", "a march 5 miles long"
     text = f"{digits_for(number)} {word}" + (f" {_full_year(year)}" if year else "")
     found = read_date(text, frame.base, "future" if frame.tense == "future" else "past")
+    weekday = weekday_number(group(match, "weekday"))
+    if found and not year and weekday not in (None, found.weekday()):  # the weekday knows better
+        other = read_date(text, frame.base, "past" if frame.tense == "future" else "future")
+        found = other if other and other.weekday() == weekday else found
     if found is None or found.month != month_number(word):
         return UNKNOWN
     return spans.day(found.replace(tzinfo=frame.zone))
@@ -165,8 +177,10 @@ def _holiday(name: str, zone: tzinfo | None, year: int) -> When:
 def read_holiday(match: Match, frame: Frame) -> When | None:
     """ "at Christmas", "last Halloween", "over the holidays", "Thanksgiving 2022"."""
     name = re.sub(r"\s+", " ", group(match, "h").replace("’", "'"))
+    if name in ("christmas", "xmas") and group(match, "by") in ("at", "over", "during", "around"):
+        name = "christmas time"
     make = partial(_holiday, name, frame.zone)
-    if match["year"]:
+    if group(match, "year"):
         return make(_full_year(match["year"]))
     if frame.tense == "habit" and not group(match, "q"):
         return None
@@ -176,7 +190,8 @@ def read_holiday(match: Match, frame: Frame) -> When | None:
 def read_clock(match: Match, frame: Frame) -> When | None:
     """A time of day, on the day of the frame: "8 pm", "20:30", "noon"."""
     words = group(match, "t")
-    if is_routine(match.string, match.start(), match.end()):
+    before = match.string[max(0, match.start() - 8) : match.start()]
+    if is_routine(match.string, match.start(), match.end()) or _OPEN_RANGE.search(before):
         return None
     if words == "noon":
         words = "12:00"

@@ -171,6 +171,18 @@ SELECT t.scope, t.id, :text,
         ORDER BY p.position DESC, p.id DESC LIMIT 1)
 FROM turns t WHERE t.scope = :scope AND t.id = :turn
 
+-- name: predecessors
+-- The turn whose words stand in a turn's window, where both are of one session.
+SELECT w.turn, w.predecessor
+FROM windows w
+JOIN turns t ON t.scope = w.scope AND t.id = w.turn
+JOIN turns p ON p.scope = w.scope AND p.id = w.predecessor
+WHERE w.scope = :scope AND w.turn IN (SELECT value FROM json_each(:ids))
+  AND t.session = p.session
+
+-- name: speakers
+SELECT speaker FROM turns WHERE scope = :scope GROUP BY speaker ORDER BY min(id)
+
 -- name: delete_windows
 DELETE FROM windows WHERE scope = :scope AND turn IN (SELECT value FROM json_each(:turns))
 

@@ -1,0 +1,5 @@
+"""`python -m rulemem`: the command line."""
+
+from rulemem.cli import main
+
+main()
