@@ -190,8 +190,13 @@ def test_expressions(marked: str, start: str, end: str, precision: str) -> None:
     """An expression in a sentence is found, resolved against its turn, at its own precision."""
     mention = _only(_plain(marked), MONDAY)
     words = marked[marked.index("[") + 1 : marked.index("]")]
-    expected = When(start=_at(start), end=_at(end), precision=precision, raw=words)  # type: ignore[arg-type]
-    assert expected == mention.when
+    when = mention.when
+    assert (_at(start), _at(end), precision, words) == (
+        when.start,
+        when.end,
+        when.precision,
+        when.raw,
+    )
     assert marked.index("[") == mention.start
     assert len(words) == mention.end - mention.start
 

@@ -39,6 +39,7 @@ from rulemem.types import Answer, Cost, Evidence, Fact, Receipt, Rule, RuleStatu
 
 ASK_EVIDENCE = 10  # recalled turns that an answer is reasoned from
 _RULES_SHOWN = 3  # rules in the answer's prompt
+_TRACE = 60  # characters by which a cached reply is known to hold a turn
 
 OnProgress = Callable[[Progress], None]
 
@@ -361,6 +362,19 @@ class Memory:
             return extract_answer(question, recalled.evidence)
         shown = [rule for rule in rules if rule.status == "admitted"][:_RULES_SHOWN]
         return conclude(question, recalled.evidence, shown, self._models.text)
+
+    def _forgotten_texts(
+        self,
+        scope: str,
+        ids: Sequence[int] | None,
+        conversation: str | None,
+        session: str | None,
+    ) -> list[str]:
+        """Words of the turns that are about to go, by which cached replies are found."""
+        turns = self._store.turns(scope, ids=ids, conversation=conversation)
+        texts = (" ".join(t.content.split()) for t in turns if session in (None, t.session))
+        # Too much is deleted rather than too little: a lost reply only costs its price again.
+        return list(dict.fromkeys(text[:_TRACE] for text in texts if text))
 
     def _settle(self, scope: str) -> Cost:
         """Move what the model spent since the last time into the store's totals."""

@@ -131,9 +131,7 @@ def _read_sample(id: str, sample: Mapping[str, Any]) -> Sample:
     (conversation,) = read_conversations([sample], conversation=id)
     keys = {base_key(turn.key) for turn in conversation.turns}
     questions = [_read_question(f"{id}:{n}", item, keys) for n, item in enumerate(sample["qa"])]
-    repaired = [
-        q for q, item in zip(questions, sample["qa"], strict=True) if _is_repaired(q, item)
-    ]
+    repaired = [q for q, item in zip(questions, sample["qa"], strict=True) if _is_repaired(q, item)]
     return Sample(
         id=id, turns=conversation.turns, questions=tuple(questions), repaired=len(repaired)
     )
@@ -141,7 +139,7 @@ def _read_sample(id: str, sample: Mapping[str, Any]) -> Sample:
 
 def _read_question(qid: str, item: Mapping[str, Any], keys: Collection[str]) -> Question:
     category = item.get("category")
-    if category not in CATEGORIES:
+    if not isinstance(category, int) or category not in CATEGORIES:
         raise InputError(f"Question {qid!r} has the category {category!r}.")
     found, dropped = repair_evidence(item.get("evidence") or (), keys)
     return Question(

@@ -25,9 +25,10 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the|and)\b")
 _LOCOMO_REFUSALS = ("no information available", "not mentioned")
 _REFUSAL = re.compile(
-    r"\b(?:not (?:mentioned|specified|stated|known|available|provided|discussed|answerable)|unknown|"
-    r"no (?:information|mention|answer|evidence)|n/a|unanswerable|cannot (?:be )?(?:answer|determine)"
-    r"|(?:don't|do not) know|(?:doesn't|does not|didn't|did not) mention)",
+    r"\b(?:not (?:mentioned|specified|stated|known|available|provided|discussed|answerable)"
+    r"|no (?:information|mention|answer|evidence)|unknown|n/a|unanswerable"
+    r"|cannot (?:be )?(?:answer|determine)|(?:don't|do not) know"
+    r"|(?:doesn't|does not|didn't|did not) mention)",
     re.IGNORECASE,
 )
 

@@ -10,14 +10,14 @@ mode: irregular words, short words kept, "ies" and "ied" after one letter, y aft
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 _IRREGULAR = {
     "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "innings": "inning",
     "inning": "inning", "outings": "outing", "outing": "outing", "cannings": "canning",
     "canning": "canning",
 }  # fmt: skip
-_KEPT = frozenset(
-    "sky news howe proceed exceed succeed".split()  # would lose their last letters
-)
+_KEPT = frozenset({"sky", "news", "howe", "proceed", "exceed", "succeed"})  # lose no letter
 _STEP_2 = (
     ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
     ("bli", "ble"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"),
@@ -134,7 +134,7 @@ def _is_consonant(word: str, index: int) -> bool:
 def _measure(stem: str) -> int:
     """Number of changes from vowel to consonant."""
     kinds = [_is_consonant(stem, index) for index in range(len(stem))]
-    return sum(not before and after for before, after in zip(kinds, kinds[1:], strict=False))
+    return sum(not before and after for before, after in pairwise(kinds))
 
 
 def _has_vowel(stem: str) -> bool:

@@ -6,7 +6,7 @@ Ids are shown as they may be typed: t12 a turn, f3 a fact, r7 a rule, a5 an answ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from urllib.parse import urlsplit, urlunsplit
 
@@ -67,15 +67,11 @@ def receipt(receipt: Receipt) -> list[Block]:
     """What `forget` removed."""
     if receipt == Receipt():
         return ["Nothing matches: nothing was forgotten."]
-    removed = {
-        "turns": receipt.turns,
-        "facts": receipt.facts,
-        "entities": receipt.entities,
-        "head keys": receipt.head_keys,
-        "answers": receipt.answers,
-        "vectors": receipt.vectors,
-    }
-    return [f"forgotten: {_list(removed)}; {count(receipt.rules_retired, 'rule')} retired"]
+    rows = [
+        (field.name.replace("_", " "), str(getattr(receipt, field.name)))
+        for field in fields(receipt)
+    ]
+    return [Columns(header=("forgotten", "count"), rows=rows)]
 
 
 # --- answers -------------------------------------------------------------------------------
@@ -166,7 +162,9 @@ def status(found: Status, others: Sequence[str], options: str) -> list[Block]:
     if not any(found.counts.values()):
         known = f" Others here: {', '.join(map(repr, others))}." if others else ""
         return [f"Scope {found.scope!r} holds nothing.{known}"]
-    rows = [(name.replace("_", " "), str(number)) for name, number in found.counts.items()]
+    rows = [
+        (name.replace("_", " "), str(number)) for name, number in found.counts.items() if number
+    ]
     lines.append(Columns(header=("what", "count"), rows=rows))
     lines += [f"failed: {number} because {reason}" for reason, number in found.failed.items()]
     if found.failed:

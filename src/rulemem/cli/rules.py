@@ -42,7 +42,7 @@ def rules(
         return
     session = session_of(context)
     wanted: RuleStatus | None = None if everything else status.value
-    with session.memory() as memory:
+    with session.view() as memory:
         found = memory.rules(scope=session.scope, status=wanted)
     session.screen.show(found, render.rules(found, wanted))
 
@@ -81,7 +81,7 @@ def export_pack(
 ) -> None:
     """Write the admitted rules as a pack: clauses only, nothing from the dialogue."""
     session = session_of(context)
-    with session.memory() as memory:
+    with session.view() as memory:
         found = memory.rules(scope=session.scope)
     text = json.dumps(_as_pack(file.stem, found), ensure_ascii=False, indent=2)
     try:
@@ -119,6 +119,6 @@ def _as_pack(name: str, found: list[Rule]) -> dict[str, Any]:
 
 
 def _set_status(session: Session, rule: int, status: RuleStatus) -> None:
-    with session.memory() as memory:
+    with session.view() as memory:
         memory.set_rule_status(rule, status, scope=session.scope)
     session.screen.report({"rule": rule, "status": status}, [f"r{rule} is {status} now"])

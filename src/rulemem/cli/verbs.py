@@ -108,7 +108,7 @@ def explain(
 ) -> None:
     """Show the proof of an answer that was given, and check it against the memory."""
     session = session_of(context)
-    with session.memory() as memory:
+    with session.view() as memory:
         answer = memory.answer(answer_id, scope=session.scope)
         problems = memory.check(answer)
     record = {"answer": answer, "problems": problems}
@@ -143,7 +143,7 @@ def forget(
         raise typer.BadParameter(
             "name turns, a conversation or a session, or else --everything.", param_hint="forget"
         )
-    with session.memory() as memory:
+    with session.view() as memory:
         what = ", ".join(parts) or "everything"
         _confirm(session, f"Forget {what} in scope {session.scope!r}, with all derived?", yes)
         receipt = memory.forget(
@@ -188,6 +188,7 @@ def _confirm(session: Session, question: str, yes: bool) -> None:
         agreed = typer.confirm(question, err=True)
     except typer.Abort:  # nobody is there to answer
         agreed = False
+        session.screen.warn("")
     if not agreed:
         session.screen.warn("nothing was forgotten; --yes does it without asking")
         raise typer.Exit(1)

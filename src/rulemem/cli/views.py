@@ -18,7 +18,7 @@ def facts(
 ) -> None:
     """List facts, those that no longer hold with their end."""
     session = session_of(context)
-    with session.memory() as memory:
+    with session.view() as memory:
         found = memory.facts(scope=session.scope, entity=entity)
     session.screen.show(found, render.facts(found))
 
@@ -31,7 +31,7 @@ def turns(
 ) -> None:
     """List turns in order."""
     session = session_of(context)
-    with session.memory() as memory:
+    with session.view() as memory:
         found = memory.turns(scope=session.scope, conversation=conversation)
     session.screen.show(found, render.turns(found))
 
@@ -42,7 +42,7 @@ def history(
 ) -> None:
     """Show what is known of a person or thing in the order of time."""
     session = session_of(context)
-    with session.memory() as memory:
+    with session.view() as memory:
         found = memory.history(entity, scope=session.scope)
     session.screen.show(found, render.facts(found))
 
@@ -50,7 +50,7 @@ def history(
 def status(context: typer.Context) -> None:
     """Show what is stored, pending and failed."""
     session = session_of(context)
-    with session.memory() as memory:
+    with session.view() as memory:
         found = memory.status(scope=session.scope)
         others = [name for name in memory.scopes() if name != session.scope]
     session.screen.show(found, render.status(found, others, session.options()))
@@ -59,7 +59,7 @@ def status(context: typer.Context) -> None:
 def stats(context: typer.Context) -> None:
     """Show calls, tokens and seconds per stage."""
     session = session_of(context)
-    with session.memory() as memory:
+    with session.view() as memory:
         found = memory.stats(scope=session.scope)
     session.screen.show(found, render.costs(found))
 

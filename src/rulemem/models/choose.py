@@ -35,6 +35,7 @@ class Models:
     extractor: Extractor
     text: MeteredText | None
     likelihood: LikelihoodModel | None
+    replies: CachedTextModel | None = None  # the reply cache, from which `forget` deletes too
 
 
 def choose_models(settings: Settings) -> Models:
@@ -45,20 +46,20 @@ def choose_models(settings: Settings) -> Models:
         ModelUnavailable: a local model that is not in the cache.
     """
     text = choose_text(settings)
-    metered = (
-        MeteredText(
-            CachedTextModel(text, settings.cache / "replies.db"),
+    replies, metered = None, None
+    if text is not None:
+        replies = CachedTextModel(text, settings.cache / "replies.db")
+        metered = MeteredText(
+            replies,
             max_calls=settings.max_calls or None,
             max_tokens=settings.max_tokens or None,
         )
-        if text is not None
-        else None
-    )
     return Models(
         embedder=choose_embedder(settings),
         extractor=choose_extractor(settings, metered),
         text=metered,
         likelihood=choose_likelihood(settings),
+        replies=replies,
     )
 
 

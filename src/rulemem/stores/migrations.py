@@ -35,11 +35,11 @@ def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[Migr
             f"This Python has SQLite {sqlite3.sqlite_version}; {oldest} is needed.",
             hint="Use a newer Python.",
         )
-    if _version(connection, path, migrations) == len(migrations):
-        return
+    with transaction(connection, "BEGIN"):  # one view, or half of what another one makes is seen
+        version = _version(connection, path, migrations)
     if path != IN_MEMORY:
-        _use_wal(connection, path)
-    for migration in migrations:
+        _use_wal(connection, path)  # kept in the file, unless another tool has turned it off
+    for migration in migrations[version:]:
         with transaction(connection, "BEGIN IMMEDIATE"):
             if _version(connection, path, migrations) < migration.number:
                 _apply(connection, migration)

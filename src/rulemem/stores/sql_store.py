@@ -47,7 +47,7 @@ class SqlStore(Store):
 
     # --- turns -----------------------------------------------------------------------------
     def add_turns(self, scope: str, turns: Sequence[Turn]) -> list[TurnOutcome]:
-        with self._transactions.writing(scope) as tx:
+        with self._transactions.writing(scope, create=bool(turns)) as tx:
             return turn_room.add(tx, turns)
 
     def turns(
@@ -154,7 +154,7 @@ class SqlStore(Store):
         task: str = "",
         learned_facts: Sequence[int] = (),
     ) -> list[int]:
-        with self._transactions.writing(scope) as tx:
+        with self._transactions.writing(scope, create=bool(rules)) as tx:
             ids = rule_room.commit(tx, rules, key_vectors, head_vectors, self._embedder)
             fact_room.mark_learned(tx, task, learned_facts)
             return ids
@@ -230,5 +230,7 @@ class SqlStore(Store):
         return receipt
 
     def reembed(self, embedder: Embedder) -> int:
-        self._embedder, computed = reembedding.reembed(self._transactions, self._embedder, embedder)
+        target, computed = reembedding.reembed(self._transactions, self._embedder, embedder)
+        self._embedder = target
+        self._matrices = Matrices()
         return computed

@@ -20,6 +20,7 @@ from rulemem.ports import Store
 from rulemem.top_down.ground import Question, ground_rule
 from rulemem.types import Activation, HeadKey
 
+_USABLE = ("admitted", "candidate")  # a rejected rule's conclusions lead nowhere
 _POOL = 60  # keys looked at before those about other people are left out
 
 
@@ -49,7 +50,12 @@ def activate_keys(
     """TopN head keys by cos(e(question), e(bound head)), about the person asked about."""
     hits = store.nearest(scope, "key", vector[None, :], _POOL)[0]
     keys = store.keys(scope, [hit.item for hit in hits])
-    found = [KeyHit(key=k, similarity=h.score) for k, h in zip(keys, hits, strict=True)]
+    rules = {r.id: r for r in store.rules(scope, ids=list({k.rule_id for k in keys}))}
+    found = [
+        KeyHit(key=key, similarity=hit.score)
+        for key, hit in zip(keys, hits, strict=True)
+        if rules[key.rule_id].status in _USABLE
+    ]
     if question.person:
         person = canonical(question.person)
         found = [hit for hit in found if person in canonical(hit.key.text)]

@@ -41,11 +41,11 @@ class RecallConfig:
     next_dense: float = 1.5
     fact_text: float = 0.25
     fact_dense: float = 1.0
-    keys: float = 1.0
-    bodies: float = 0.25
+    keys: float = 0.5
+    bodies: float = 0.0
     slot: float = 3.0  # the fact that fills the single-valued relation asked for
     person: float = 0.5  # a turn of the person asked about counts 1 + person times
-    top_n_keys: int = 5
+    top_n_keys: int = 8
     top_n_rules: int = 3
     top_k_facts: int = 8  # facts that a rule's body may bring
 

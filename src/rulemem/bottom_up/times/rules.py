@@ -71,7 +71,8 @@ _LIFE = (
 )
 _AGE = (
     r"(?:\d{1,2}|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
-    r"|seventeen|eighteen|nineteen|twenty|(?:just\s+)?an?\s+(?:little\s+)?(?:kid|child|teen(?:ager)?"
+    r"|seventeen|eighteen|nineteen|twenty|(?:just\s+)?an?\s+(?:little\s+)?(?:kid|child"
+    r"|teen(?:ager)?"
     r"|boy|girl|student|baby)|little|young(?:er)?|small|in\s+(?:college|high\s+school|school))"
 )
 
@@ -194,7 +195,8 @@ RELATIVE: tuple[Rule, ...] = (
     _rule(relative.read_offset, rf"(?<![\w.]){_COUNTED}\s+(?P<ago>ago|back)\b"),
     _rule(
         relative.read_offset,
-        rf"\b(?P<in>in)\s+(?:(?:about|around|just|another|exactly)\s+)?{_COUNTED}(?:['’]?\s+time)?\b",
+        rf"\b(?P<in>in)\s+(?:(?:about|around|just|another|exactly)\s+)?{_COUNTED}",
+        r"(?:['’]?\s+time)?\b",
     ),
     _rule(relative.read_offset, rf"(?<![\w.]){_COUNTED}\s+from\s+(?:now|today)\b"),
     _rule(relative.read_half, rf"\bhalf\s+an?\s+(?P<u>{_HALF_UNIT})\s+(?:ago|back)\b"),
@@ -232,7 +234,8 @@ RELATIVE: tuple[Rule, ...] = (
     ),
     _rule(
         relative.read_bare,
-        rf"\b(?:from|between)\s+(?P<x>(?P<thing>{MONTH}))(?=\s+(?:to|until|till|through|and)\s+{MONTH})",
+        rf"\b(?:from|between)\s+(?P<x>(?P<thing>{MONTH}))",
+        rf"(?=\s+(?:to|until|till|through|and)\s+{MONTH})",
     ),
     _rule(
         relative.read_bare,
@@ -245,8 +248,10 @@ RELATIVE: tuple[Rule, ...] = (
     ),
     _rule(
         relative.read_bare_season,
-        r"\b(?:in|during|over|for|since|until|by|early|mid|late|(?:start|end|middle|rest)\s+of)[\s-]+"
-        rf"(?P<x>(?:the\s+)?(?P<thing>{SEASON}))\b(?!-|\s+(?:from|of|into|apart|camp|break|job|clothes|sun"
+        r"\b(?:in|during|over|for|since|until|by|early|mid|late|(?:start|end|middle|rest)\s+of)"
+        r"[\s-]+"
+        rf"(?P<x>(?:the\s+)?(?P<thing>{SEASON}))\b"
+        r"(?!-|\s+(?:from|of|into|apart|camp|break|job|clothes|sun"
         r"|breeze|coat|jacket|sports?|party|collection|drinks?))",
     ),
     _rule(
@@ -273,7 +278,8 @@ RELATIVE: tuple[Rule, ...] = (
     _rule(relative.read_nothing, r"\bas\s+a\s+(?:kid|child|teenager|teen)\b"),
     _rule(
         relative.read_nothing,
-        r"\b(?:(?:not\s+(?:so|too|that)\s+|(?<!how\s))long|an?\s+(?:long\s+|little\s+)?(?:while|time)|some\s+time|ages|(?:many|so\s+many)\s+years"
+        r"\b(?:(?:not\s+(?:so|too|that)\s+|(?<!how\s))long|an?\s+(?:long\s+|little\s+)?"
+        r"(?:while|time)|some\s+time|ages|(?:many|so\s+many)\s+years"
         r"|(?<!\w\s)(?:years|months|weeks|days))\s+(?:ago|back)\b",
     ),
 )

@@ -11,7 +11,8 @@ import re
 from rulemem.bottom_up.times.spans import Tense
 
 MONTH = (
-    r"(?:(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
+    r"(?:(?:january|february|march|april|may|june|july|august|september|october|november"
+    r"|december)\b"
     r"|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
 )
 PLAIN_MONTH = r"(?:january|february|march|july|september|october|november|december)"  # no names
@@ -59,7 +60,8 @@ TRIGGER = re.compile(
 _FUTURE = re.compile(
     r"\b(?:will|won['’]t|shall|gonna|wanna|plan(?:s|ning)?|hop(?:e|es|ing)|hopefully"
     r"|wait\s+(?:for|to|until)|look(?:ing)?\s+forward|let['’]s|should|wants?|needs?\s+to"
-    r"|scheduled|due|deadline|excited\s+(?:to|for|about)|ready\s+for|free|available|starts|begins|opens"
+    r"|scheduled|due|deadline|excited\s+(?:to|for|about)|ready\s+for|free|available"
+    r"|starts|begins|opens"
     r"|leaves?|arrives?|returns?|weeks?\s+from|how\s+about|works?\s+for|sounds?\s+good"
     r"|(?:could|would|can)\s+work|see\s+you|can\s+(?:i|we)"
     r"|(?<!was\s)(?<!were\s)going\s+to"

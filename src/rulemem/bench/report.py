@@ -1,0 +1,101 @@
+"""A run as Markdown: what it depends on, recall, answers, costs. Reads records, computes the rest.
+
+Systems are compared on the questions that all of them have records of, and the report says how
+many those are. Knows no system; the first one in a run is what the others are compared with,
+unless another is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rulemem.bench.answer_report import report_answers
+from rulemem.bench.cost_report import report_costs
+from rulemem.bench.locomo import TUNED_ON
+from rulemem.bench.recall_report import report_recall
+from rulemem.bench.run import ANSWERS, RECALL
+from rulemem.bench.run_folder import RunFolder
+from rulemem.bench.tables import Record
+from rulemem.errors import InputError
+
+Records = dict[str, Sequence[Record]]
+
+
+def write_report(folder: RunFolder, baseline: str = "") -> str:
+    """Return the report of a run.
+
+    Args:
+        folder: of the run.
+        baseline: the system that differences are taken from; "": the first.
+
+    Raises:
+        InputError: no run, no records, or no such baseline.
+    """
+    description = folder.describe()
+    seed = int(description["config"]["seed"])
+    sections = [_head(description)]
+    for part, report in ((RECALL, report_recall), (ANSWERS, report_answers)):
+        records, note = _common(folder, part)
+        if records:
+            chosen = _chosen(baseline, records)
+            sections += [f"## {part.capitalize()}", note, *report(records, chosen, seed)]
+    if len(sections) == 1:
+        raise InputError(f"The run in {str(folder.path)!r} has no records yet.")
+    sections += report_costs(folder)
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _chosen(baseline: str, records: Records) -> str:
+    if baseline and baseline not in records:
+        raise InputError(
+            f"There are no records of {baseline!r}.",
+            hint=f"There are some of {', '.join(records)}.",
+        )
+    return baseline or next(iter(records))
+
+
+def _common(folder: RunFolder, part: str) -> tuple[Records, str]:
+    """Records of the questions that every system has, and a sentence about them."""
+    read = {name: folder.read(part, name) for name in folder.systems(part)}
+    if not read:
+        return {}, ""
+    shared = set.intersection(*(set(records) for records in read.values()))
+    every = set.union(*(set(records) for records in read.values()))
+    order = sorted(shared, key=_place)
+    conversations = list(dict.fromkeys(qid.rsplit(":", 1)[0] for qid in order))
+    note = f"{len(order)} questions of {_say(conversations)}."
+    if shared != every:
+        counts = ", ".join(f"{name} {len(records)}" for name, records in read.items())
+        note += f" Only questions that every system has records of; in all: {counts}."
+    return {name: [records[qid] for qid in order] for name, records in read.items()}, note
+
+
+def _place(qid: str) -> tuple[str, int]:
+    conversation, number = qid.rsplit(":", 1)
+    return conversation, int(number)
+
+
+def _say(conversations: Sequence[str]) -> str:
+    """Name the conversations, those marked that the product's weights were fitted on."""
+    return ", ".join(f"{name} (tuned on)" if name in TUNED_ON else name for name in conversations)
+
+
+def _head(description: dict[str, Any]) -> str:
+    config = description["config"]
+    sessions = description["sessions"]
+    commits = list(dict.fromkeys(session["commit"] for session in sessions))
+    models = {role: model["name"] for role, model in config["models"].items()}
+    return "\n".join(
+        [
+            "# LoCoMo",
+            "",
+            f"- data: {config['data']['file']}, sha256 {config['data']['sha256']}",
+            f"- rulemem {sessions[-1]['version']}, commit {', '.join(commits)}",
+            f"- models: {', '.join(f'{role} {name}' for role, name in models.items())}",
+            f"- seed {config['seed']}; begun {sessions[0]['started']}",
+            "- categories by LoCoMo's numbers and names; macro: mean of the categories 1 to 4 "
+            "that have questions; per question: mean over their questions",
+            "- hashes of models and prompts, and the weights of every system: run.json",
+        ]
+    )
