@@ -351,7 +351,9 @@ class Memory:
             return refuse(scope, question, reason, answerer)
         rule_ids = list(dict.fromkeys(hit.key.rule_id for hit in recalled.keys))
         behind = rules_behind(recalled.keys, self._store.rules(scope, ids=rule_ids), question)
-        activations = [*recalled.activations, *behind]
+        activations = sorted(
+            [*recalled.activations, *behind], key=lambda a: a.rule.status != "admitted"
+        )
         conclusion = self._conclude(question, recalled, [a.rule for a in activations])
         return build_answer(scope, question, conclusion, activations)
 

@@ -41,6 +41,7 @@ app = typer.Typer(
 )
 
 _GROUPS = ", ".join(list_groups())
+_DEFAULT = ",".join(DEFAULT)
 Data = Annotated[
     Path,
     typer.Option(
@@ -68,9 +69,14 @@ class _Request:
     systems: str
     categories: str
     seed: int
-    k: int = DEPTH
+    k: int | None = None  # None: nothing is measured at a depth
     limit: int | None = None
     window: int = WINDOW
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """What this command adds to the run's configuration."""
+        return {} if self.k is None else {"k": self.k}
 
 
 @app.command("recall")
@@ -80,7 +86,7 @@ def recall_command(
     run: Run = Path("runs/locomo"),
     stores: Stores = Path("runs/stores"),
     conversations: Conversations = "",
-    systems: Systems = ",".join(DEFAULT),
+    systems: Systems = _DEFAULT,
     categories: Categories = "",
     k: Annotated[int, typer.Option(min=1, help="Passages asked of each system.")] = DEPTH,
     seed: Seed = 0,
@@ -100,7 +106,7 @@ def answer_command(
     run: Run = Path("runs/locomo"),
     stores: Stores = Path("runs/stores"),
     conversations: Conversations = "",
-    systems: Systems = ",".join(DEFAULT),
+    systems: Systems = _DEFAULT,
     categories: Categories = "",
     limit: Annotated[
         int | None, typer.Option(min=1, help="Questions in all, drawn by the seed.")
@@ -153,15 +159,14 @@ def _measure(
         config: dict[str, Any] = {
             "data": {"file": dataset.path.name, "sha256": dataset.sha256},
             "seed": request.seed,
-            "k": request.k,
             "models": described,
             "prompts": describe_prompts(),
             "systems": {system.name: dict(system.settings) for system in built},
         }
-        folder.begin(config, code)
+        folder.begin(config | request.extra, code)
         chosen = sample_questions(questions, request.limit, request.seed)
         measure(
-            Plan(dataset=dataset, questions=chosen, systems=built, depth=request.k),
+            Plan(dataset=dataset, questions=chosen, systems=built, depth=request.k or DEPTH),
             folder,
             advance,
         )

@@ -1,4 +1,4 @@
-"""How far a run is, with the time left: bars on a terminal, a line per step elsewhere. To stderr."""
+"""How far a run is: bars with the time left on a terminal, plain lines elsewhere. To stderr."""
 
 from __future__ import annotations
 

@@ -27,13 +27,18 @@ def report_recall(systems: Records, baseline: str, seed: int) -> list[str]:
         baseline: what the others are compared with.
         seed: of the bootstrap.
     """
-    systems = {
+    every = {
         name: [_with_items(record) for record in records if record["evidence"]]
         for name, records in systems.items()
     }
-    if not systems[baseline]:
+    if not every[baseline]:
         return ["No question has evidence."]
-    sections = [_overview(systems)]
+    systems = {name: records for name, records in every.items() if records[0]["ranked"]}
+    unranked = {name: records for name, records in every.items() if name not in systems}
+    sections = [_whole(unranked)] if unranked else []
+    if baseline not in systems:
+        return sections
+    sections.append(_overview(systems))
     for k in RANKS:
         sections += [f"### Recall@{k}", category_table(systems, partial(_at_rank, k))]
     for budget in BUDGETS:
@@ -89,6 +94,16 @@ def _overview(systems: Records) -> str:
         )
     n = sum(r["category"] in SCORED for r in next(iter(systems.values())))
     return f"Per question, categories 1–4 (n={n}):\n\n{table(header, rows)}"
+
+
+def _whole(systems: Records) -> str:
+    """Systems without a ranking hand over one and the same context."""
+    tables = category_table(systems, lambda r: recall(r["evidence"], r["items"]))
+    tokens = ", ".join(
+        f"{name} {fmean(sum(item.tokens for item in r['items']) for r in records):.0f}"
+        for name, records in systems.items()
+    )
+    return f"### Recall of a whole context\n\nTokens: {tokens}.\n\n{tables}"
 
 
 def _turns(items: Sequence[Item]) -> int:

@@ -58,7 +58,8 @@ def measure_recall(plan: Plan, folder: RunFolder, advance: Advance) -> None:
         seconds = time.perf_counter() - began
         return {
             **_head(question),
-            "retrieved": _retrieved(passages if not system.ranked else _needed(passages)),
+            "ranked": system.ranked,
+            "retrieved": _retrieved(_needed(passages) if system.ranked else passages),
             "seconds": round(seconds, 4),
         }
 

@@ -28,11 +28,11 @@ class RunFolder:
         self.path = path
 
     def begin(self, config: Mapping[str, Any], code: Mapping[str, Any]) -> None:
-        """Start a run, or go on with one that was started with the same configuration.
+        """Start a run, or go on with one whose configuration does not contradict this one.
 
         Args:
-            config: all that decides the figures; "systems" holds the settings of each system, and
-                a later session may add systems.
+            config: all that decides the figures; "systems" holds the settings of each system. A
+                later session may add systems and keys.
             code: version and commit, kept for each session.
 
         Raises:
@@ -46,7 +46,7 @@ class RunFolder:
             self._require_same(before, config)
         session = {"started": datetime.now(UTC).isoformat(timespec="seconds"), **code}
         description = {
-            "config": {**config, _SYSTEMS: systems},
+            "config": {**before, **config, _SYSTEMS: systems},
             "sessions": [*known.get("sessions", []), session],
         }
         unfinished = self.path / f"{_NAME}.part"
@@ -104,7 +104,8 @@ class RunFolder:
         return self.path / part / f"{system}.jsonl"
 
     def _require_same(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-        differing = [key for key in before if key != _SYSTEMS and before[key] != now.get(key)]
+        shared = (before.keys() & now.keys()) - {_SYSTEMS}
+        differing = sorted(key for key in shared if before[key] != _plain(now[key]))
         differing += [
             f"{_SYSTEMS}.{name}"
             for name, settings in now[_SYSTEMS].items()

@@ -7,6 +7,7 @@
     rules.py      rules: list, approve, disable, import, export
     models.py     models: list, fetch, verify
     doctor.py     what works here, what does not, and what to do about it
+    probes.py     what the models can do, for doctor
     demo.py       the whole pipeline on the example conversation
     session.py    what the options say; opens the memory
     arguments.py  dates and ids as they are typed

@@ -1,8 +1,7 @@
 """`rulemem doctor`: what works here, what does not, and what to do about it.
 
-Each check is one line: ok, warn (it works, but less well) or fail. Nothing is changed, and no
-model is run unless `--deep` asks for it; a server is asked for its list of models, and a scorer
-on a server for the likelihood of one short sentence.
+Each check is one line: ok, warn (it works, but less well) or fail. The models' checks are in
+`probes.py`; here are those of the machine, the model files and the memory.
 """
 
 from __future__ import annotations
@@ -13,40 +12,24 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rulemem.cli.models import needed_models
+from rulemem.cli.probes import Check, check_embedder, check_scorer, check_text, failed
+from rulemem.cli.render import count
 from rulemem.cli.screen import Columns
 from rulemem.cli.session import IN_MEMORY, Session, session_of
 from rulemem.config import Settings
-from rulemem.errors import ModelError, RuleMemError
+from rulemem.errors import RuleMemError
 
 if TYPE_CHECKING:
-    from rulemem.ports import Embedder, LikelihoodModel, TextModel
-
-State = Literal["ok", "warn", "fail"]
+    from rulemem.ports import Embedder
 
 _OLDEST_PYTHON = (3, 11)
 _LITTLE_SPACE = 1e9  # bytes; less is too little for growing stores and replies
-_SCHEMA = {
-    "type": "object",
-    "properties": {"colour": {"type": "string", "enum": ["blue", "green"]}},
-    "required": ["colour"],
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One line of the diagnosis."""
-
-    what: str
-    state: State
-    found: str
-    advice: str = ""  # what to do; "" when there is nothing to do
 
 
 def doctor(
@@ -72,16 +55,16 @@ def examine(session: Session, *, deep: bool) -> Iterator[Check]:
     try:
         settings = session.settings
     except RuleMemError as error:
-        yield _failed("settings", error)
+        yield failed("settings", error)
         return
     yield from _check_runtimes(settings)
     yield from _check_cache(settings)
     yield from _check_models(settings)
-    yield from _check_text(session, settings, deep)
-    yield from _check_scorer(session, settings, deep)
-    embedder, check = _check_embedder(session, settings)
+    yield from check_text(session, settings, deep)
+    yield from check_scorer(session, settings, deep)
+    embedder, check = check_embedder(session, settings)
     yield check
-    yield from _check_store(settings, embedder)
+    yield from _check_store(settings, embedder, deep)
 
 
 # --- the machine -----------------------------------------------------------------------------
@@ -156,160 +139,10 @@ def _nearest_folder(path: Path) -> Path:
     return next(folder for folder in (path, *path.absolute().parents) if folder.is_dir())
 
 
-# --- what the models can do ------------------------------------------------------------------
-
-
-def _check_text(session: Session, settings: Settings, deep: bool) -> Iterator[Check]:
-    """Whether the language model is there; with `deep`, whether it answers and keeps to a schema.
-
-    The schema is tested on the bare adapter, so that a cached reply cannot hide the model.
-    """
-    from rulemem.models.choose import choose_text
-
-    if session.models is None and settings.llm.startswith("openai:"):
-        yield from _check_server(settings)
-    try:
-        text = session.models.text if session.models else choose_text(settings)
-    except RuleMemError as error:
-        yield _failed("language model", error)
-        return
-    if text is None:
-        found = "none: facts, search and extracts work; rules come from packs"
-        yield Check(what="language model", state="ok", found=found)
-    elif not deep:
-        yield Check(what="language model", state="ok", found=f"{text.name}, not run (see --deep)")
-    else:
-        yield from _probe_text(text)
-
-
-def _probe_text(text: TextModel) -> Iterator[Check]:
-    from rulemem.ports import TextRequest
-    from rulemem.prompts.json_reply import parse_json
-
-    request = TextRequest(
-        stage="doctor",
-        prompt="doctor@1",
-        system="You answer with JSON only.",
-        user='What colour is a clear sky? Reply like {"colour": "..."}.',
-        schema=_SCHEMA,
-        max_tokens=200,
-    )
-    try:
-        (reply,) = text.complete([request])
-    except ModelError as error:
-        reply = error
-    if isinstance(reply, ModelError):
-        yield _failed("language model", reply)
-        return
-    found = f"{text.name} answers in {reply.seconds:.1f} s"
-    yield Check(what="language model", state="ok", found=found)
-    try:
-        data = parse_json(reply.text)
-    except ModelError as error:
-        yield Check(what="JSON schema", state="warn", found=error.message, advice=_OTHER_MODEL)
-        return
-    if isinstance(data, dict) and data.get("colour") in {"blue", "green"}:
-        yield Check(what="JSON schema", state="ok", found="respected")
-    else:
-        found = f"not respected: {reply.text[:60]!r}"
-        yield Check(what="JSON schema", state="warn", found=found, advice=_OTHER_MODEL)
-
-
-_OTHER_MODEL = "Bad replies are dropped and counted; another model loses fewer."
-
-
-def _check_server(settings: Settings) -> Iterator[Check]:
-    """Whether the server can be reached, takes the key and has the model."""
-    try:
-        import openai
-    except ImportError:
-        return  # said already, with the package
-    url, model = settings.openai_base_url, settings.llm.removeprefix("openai:")
-    client = openai.OpenAI(
-        base_url=url, api_key=settings.openai_api_key or "none", timeout=10.0, max_retries=0
-    )
-    try:
-        names = [entry.id for entry in client.models.list().data or ()]
-    except (openai.AuthenticationError, openai.PermissionDeniedError):
-        advice = "Set OPENAI_API_KEY to a key of this server."
-        yield Check(what="server", state="fail", found="the key is refused", advice=advice)
-    except openai.APIStatusError as error:
-        found = f"reachable; it has no list of models (status {error.status_code})"
-        yield Check(what="server", state="ok", found=found)
-    except openai.APIConnectionError as error:
-        advice = "Is it running, and is OPENAI_BASE_URL right?"
-        found = f"not reachable: {error.__cause__ or error}"
-        yield Check(what="server", state="fail", found=found, advice=advice)
-    else:
-        if not names or model in names:
-            yield Check(what="server", state="ok", found="reachable")
-        else:
-            found = f"reachable; it does not list {model!r}"
-            advice = f"It has: {', '.join(names[:8])}"
-            yield Check(what="server", state="warn", found=found, advice=advice)
-    finally:
-        client.close()
-
-
-def _check_scorer(session: Session, settings: Settings, deep: bool) -> Iterator[Check]:
-    """Whether given text can be scored; with `deep`, whether the scores make sense."""
-    from rulemem.models.choose import choose_likelihood
-
-    try:
-        scorer = session.models.likelihood if session.models else choose_likelihood(settings)
-    except RuleMemError as error:
-        yield _failed("log-probs of given text", error)
-        return
-    what = "log-probs of given text"
-    if scorer is None and settings.llm == "none":
-        yield Check(what=what, state="ok", found="not needed without a language model")
-    elif scorer is None:
-        advice = "rulemem models fetch, or RULEMEM_SCORER=server:MODEL"
-        yield Check(what=what, state="warn", found="none: rules stay candidates", advice=advice)
-    elif not deep:
-        how = getattr(scorer, "how", "not run (see --deep)")
-        yield Check(what=what, state="ok", found=f"{scorer.name}, {how}")
-    else:
-        yield _probe_scorer(scorer)
-
-
-def _probe_scorer(scorer: LikelihoodModel) -> Check:
-    from rulemem.ports import Continuation
-
-    prefix = "The sun rises in the"
-    what = "log-probs of given text"
-    try:
-        likely, unlikely = scorer.nll(
-            [
-                Continuation(prefix=prefix, text=" east."),
-                Continuation(prefix=prefix, text=" spoon."),
-            ]
-        )
-    except ModelError as error:
-        return _failed(what, error)
-    found = f"{scorer.name}: {likely:.2f} and {unlikely:.2f} nats per token"
-    if likely < unlikely:
-        return Check(what=what, state="ok", found=found)
-    advice = "A likely sentence should score lower: use another scorer."
-    return Check(what=what, state="warn", found=found, advice=advice)
-
-
-def _check_embedder(session: Session, settings: Settings) -> tuple[Embedder | None, Check]:
-    from rulemem.models.choose import choose_embedder
-
-    try:
-        embedder = session.models.embedder if session.models else choose_embedder(settings)
-        dimension = embedder.dimension
-    except RuleMemError as error:
-        return None, _failed("embedder", error)
-    found = f"{embedder.name}, {dimension} dimensions"
-    return embedder, Check(what="embedder", state="ok", found=found)
-
-
 # --- the memory ------------------------------------------------------------------------------
 
 
-def _check_store(settings: Settings, embedder: Embedder | None) -> Iterator[Check]:
+def _check_store(settings: Settings, embedder: Embedder | None, deep: bool) -> Iterator[Check]:
     """Whether the file opens, is sound and has vectors of the embedder."""
     from rulemem.stores.queries import load_migrations
     from rulemem.stores.sqlite import SqliteStore
@@ -321,10 +154,11 @@ def _check_store(settings: Settings, embedder: Embedder | None) -> Iterator[Chec
     try:
         store = SqliteStore.for_reembedding(path)
     except RuleMemError as error:
-        yield _failed("memory", error)
+        yield failed("memory", error)
         return
     try:
-        faults, scopes, (name, dimension) = store.check(), len(store.scopes()), store.embedder
+        faults = store.check() if deep else []
+        scopes, (name, dimension) = len(store.scopes()), store.embedder
     finally:
         store.close()
     version = len(load_migrations("sqlite"))
@@ -332,14 +166,11 @@ def _check_store(settings: Settings, embedder: Embedder | None) -> Iterator[Chec
         advice = "Restore it from a backup."
         yield Check(what="memory", state="fail", found="; ".join(faults), advice=advice)
     else:
-        found = f"{path}: opens, sound, schema {version}, {scopes} scopes"
+        state = "sound" if deep else "opens"
+        found = f"{path}: {state}, schema {version}, {count(scopes, 'scope')}"
         yield Check(what="memory", state="ok", found=found)
     if embedder is not None and (name, dimension) != (embedder.name, embedder.dimension):
         found = f"the memory's are of {name} ({dimension} dimensions)"
         yield Check(what="vectors", state="fail", found=found, advice="rulemem reembed")
     elif embedder is not None:
         yield Check(what="vectors", state="ok", found=f"of {name}")
-
-
-def _failed(what: str, error: RuleMemError) -> Check:
-    return Check(what=what, state="fail", found=error.message, advice=error.hint)

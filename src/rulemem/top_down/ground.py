@@ -30,6 +30,10 @@ _WHEN = re.compile(
     r"how long ago|since when|in (?:what|which) (?:month|year))\b",
     re.IGNORECASE,
 )
+_WHY = re.compile(
+    r"\b(why|how come|for what reason|what (?:made|led|caused|drove)|which \w+ (?:made|led))\b",
+    re.IGNORECASE,
+)
 _PERSON_TYPES = ("Person", "Friend", "Speaker", "Someone", "Individual", "User")
 _FIRST = re.compile(r"\b(i|me|my|mine|myself)\b", re.IGNORECASE)
 
@@ -44,6 +48,7 @@ class Question:
     terms: frozenset[str] = frozenset()  # content terms without the names
     about_past: bool = False  # closed facts are wanted too
     asks_when: bool = False
+    asks_why: bool = False  # wants the premises of a conclusion that it names
     slot: str = ""  # the single-valued relation asked for, such as "home"
     as_of: datetime | None = None  # only what was said by then counts
 
@@ -87,6 +92,7 @@ def read_question(
         terms=frozenset(content_terms(text) - named),
         about_past=bool(_PAST.search(text)) or as_of is not None,
         asks_when=bool(_WHEN.search(text)),
+        asks_why=bool(_WHY.search(text)),
         slot=slot_of_question(text),
         as_of=as_of,
     )

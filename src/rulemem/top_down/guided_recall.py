@@ -42,7 +42,8 @@ class RecallConfig:
     fact_text: float = 0.25
     fact_dense: float = 1.0
     keys: float = 0.5
-    bodies: float = 0.0
+    bodies: float = 0.0  # of what the bodies of activated rules find
+    bodies_of_why: float = 2.0  # the same where the question asks for a reason
     slot: float = 3.0  # the fact that fills the single-valued relation asked for
     person: float = 0.5  # a turn of the person asked about counts 1 + person times
     top_n_keys: int = 8
@@ -92,9 +93,10 @@ def recall(
     if config.keys:
         keys = activate_keys(store, scope, question, vectors[0], config.top_n_keys)
         signals.add_keys(keys, config.keys)
-    if config.bodies:
+    bodies = config.bodies_of_why if question.asks_why else config.bodies
+    if bodies:
         activations = activate_rules(store, scope, question, vectors[0], config.top_n_rules)
-        signals.add_bodies(activations, embedder, config)
+        signals.add_bodies(activations, embedder, bodies, config.top_k_facts)
     return Recalled(
         evidence=tuple(signals.ranked(limit, config.person)),
         activations=tuple(activations),
@@ -165,7 +167,7 @@ class _Signals:
             self._routes[turn_id]["key"] = None
 
     def add_bodies(
-        self, activations: Sequence[Activation], embedder: Embedder, config: RecallConfig
+        self, activations: Sequence[Activation], embedder: Embedder, weight: float, top_k: int
     ) -> None:
         """Add what each premise of each activated rule finds, one query per premise."""
         queries = [
@@ -176,11 +178,22 @@ class _Signals:
         if not queries:
             return
         vectors = embedder.embed([atom for _, atom in queries])
-        found = self._store.nearest(self._scope, "fact", vectors, config.top_k_facts)
+        found = self._store.nearest(self._scope, "fact", vectors, top_k)
+        found = [self._of_person(hits) for hits in found]
         for (activation, _), hits in zip(queries, found, strict=True):
             votes = self._votes(hits)
             route = f"rule:{activation.rule.id}"
-            self._add(votes, config.bodies * activation.similarity, route)
+            self._add(votes, weight * activation.similarity, route)
+
+    def _of_person(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Facts that can bind the body's person: those of the person asked about."""
+        person = canonical(self._question.person)
+        if not person:
+            return list(hits)
+        facts = {
+            fact.id: fact for fact in self._store.facts(self._scope, ids=[h.item for h in hits])
+        }
+        return [h for h in hits if canonical(facts[h.item].subject.split("'s ")[0]) == person]
 
     def ranked(self, limit: int, person_weight: float) -> list[Evidence]:
         """The best turns with the facts that were read from them."""

@@ -21,7 +21,9 @@ from rulemem.top_down.ground import Question, ground_rule
 from rulemem.top_down.reason import Conclusion
 from rulemem.types import Activation, Answer, Evidence, Fact, Premise, Quote, Rule
 
-_FACTS_PER_TURN = 3
+_FACTS_PER_TURN = 2
+_RULES = 2  # rules shown, admitted ones first
+_ACTIVE = 0.25  # similarity from which a rule without instances counts as used
 
 
 def build_answer(
@@ -32,7 +34,7 @@ def build_answer(
 ) -> Answer:
     """Put an answer together from its conclusion and the rules that led to its evidence."""
     cited_turns = {item.turn.id for item in conclusion.cited}
-    facts = _cited_facts(question, conclusion.cited)
+    facts = _cited_facts(question, conclusion)
     premises = [_premise(fact) for fact in facts]
     bare = [item for item in conclusion.cited if not any(
         item.turn.id in fact.turn_ids for fact in facts)]  # fmt: skip
@@ -42,7 +44,8 @@ def build_answer(
         )
         for item in bare
     )
-    used = [a for a in activations if _supports(a.rule, cited_turns)]
+    grounding = {fact.id for fact in facts}
+    used = [a for a in activations if _supports(a, cited_turns, grounding)][:_RULES]
     answer = Answer(
         scope=scope,
         question=question.text,
@@ -140,19 +143,24 @@ def render_proof(answer: Answer) -> str:
     for quote in answer.quotes:
         date = f"{quote.said_at:%Y-%m-%d} " if quote.said_at else ""
         lines.append(f'  t{quote.turn_id} {date}{quote.speaker}: "{quote.text}"')
-    return "\n".join(lines) or answer.reason
+    if not answer.answerable:
+        lines.append(f"reason: {answer.reason}")
+    return "\n".join(lines)
 
 
-def _cited_facts(question: Question, cited: Sequence[Evidence]) -> list[Fact]:
-    """The facts of the cited turns that share most with the question."""
+def _cited_facts(question: Question, conclusion: Conclusion) -> list[Fact]:
+    """The facts of each cited turn that share most with the answer and the question."""
+    answer = content_terms(conclusion.text)
+
+    def shared(fact: Fact) -> int:
+        words = content_terms(fact.text)
+        return 2 * len(answer & words) + len(question.terms & words)
+
     facts: dict[int, Fact] = {}
-    for item in cited:
-        ranked = sorted(
-            item.facts,
-            key=lambda f: (-len(question.terms & content_terms(f.text)), f.id),
-        )
-        for fact in ranked[:_FACTS_PER_TURN]:
-            facts[fact.id] = fact
+    for item in conclusion.cited:
+        ranked = sorted(item.facts, key=lambda f: (-shared(f), f.id))
+        telling = [fact for fact in ranked if shared(fact)] or ranked[:1]
+        facts.update({fact.id: fact for fact in telling[:_FACTS_PER_TURN]})
     return list(facts.values())
 
 
@@ -160,8 +168,12 @@ def _premise(fact: Fact) -> Premise:
     return Premise(text=fact.text, fact_ids=(fact.id,), turn_ids=fact.turn_ids, entity=fact.subject)
 
 
-def _supports(rule: Rule, turn_ids: set[int]) -> bool:
-    return any(turn_ids & set(key.turn_ids) for key in rule.keys)
+def _supports(activation: Activation, turn_ids: set[int], fact_ids: set[int]) -> bool:
+    """Whether the rule led to the evidence: its instance, or what its body found, is cited."""
+    keys = activation.rule.keys
+    if keys:
+        return any(fact_ids & set(key.fact_ids) for key in keys)
+    return bool(turn_ids) and activation.similarity >= _ACTIVE
 
 
 def _quote(item: Evidence) -> Quote:

@@ -26,6 +26,7 @@ from rulemem.types import Evidence, Fact, Rule, When
 
 EXTRACTIVE = "extractive@1"
 _UNKNOWN = {"unknown", "none", "no information", "not mentioned", "not known", "n/a", ""}
+_MOST_CITED = 3
 _LONGEST_TURN = 420  # characters of a turn that the model sees
 _SCHEMA = {
     "type": "object",
@@ -88,6 +89,8 @@ def conclude(
         return _refuse(f"Nothing recalled supports the answer {text!r}.", answerer)
     if question.asks_when:
         text = _date(question, cited) or text
+    else:
+        cited = _to_the_point(text, cited)
     return Conclusion(
         text=text,
         cited=tuple(cited),
@@ -165,6 +168,13 @@ def _line(number: int, item: Evidence) -> str:
 def _supporting(text: str, evidence: Sequence[Evidence]) -> list[Evidence]:
     words = content_terms(text)
     return [e for e in evidence if words & content_terms(e.turn.content)][:2]
+
+
+def _to_the_point(text: str, cited: Sequence[Evidence]) -> list[Evidence]:
+    """The cited messages that hold words of the answer; a small model cites all that it saw."""
+    words = content_terms(text)
+    kept = [item for item in cited if words & content_terms(item.turn.content)]
+    return (kept or list(cited))[:_MOST_CITED]
 
 
 def _date(question: Question, cited: Sequence[Evidence]) -> str:
