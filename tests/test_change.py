@@ -33,7 +33,7 @@ def test_back_dated_news_does_not_become_current() -> None:
     """Told later but true earlier: nothing is closed."""
     long_ago = When(start=datetime(2019, 1, 1), end=datetime(2020, 1, 1), precision="year")
     old, new = fact(1, "live in", "Oslo", 1), fact(2, "move to", "Lima", 9, time=long_ago)
-    assert [] == find_closings([new], [old, new])
+    assert find_closings([new], [old, new]) == []
 
 
 def test_unrelated_facts_of_the_same_person_stay_open() -> None:
@@ -41,13 +41,13 @@ def test_unrelated_facts_of_the_same_person_stay_open() -> None:
     home, hobby, new = (
         fact(1, "live in", "Oslo", 1), fact(2, "play", "chess", 2), fact(3, "play", "tennis", 9)
     )  # fmt: skip
-    assert [] == find_closings([new], [home, hobby, new])
+    assert find_closings([new], [home, hobby, new]) == []
 
 
 def test_the_same_again_closes_nothing() -> None:
     """Living in Oslo is no reason to stop living in Oslo."""
     old, new = fact(1, "live in", "Oslo", 1), fact(2, "live in", "Oslo", 9)
-    assert [] == find_closings([new], [old, new])
+    assert find_closings([new], [old, new]) == []
 
 
 def test_a_denial_closes_what_it_denies() -> None:
@@ -63,11 +63,11 @@ def test_somebody_else_moving_closes_nothing() -> None:
         id=2, subject="Idris", relation="move to", object="Lima", text="Idris moved to Lima",
         said_at=datetime(2024, 5, 9), speaker="Nora", turn_ids=(2,), extractor="test@1",
     )  # fmt: skip
-    assert [] == find_closings([other], [old, other])
+    assert find_closings([other], [old, other]) == []
 
 
 def test_questions_for_a_slot() -> None:
     """Homes and employers are recognised, hobbies are not."""
-    assert "home" == slot_of_question("In which city did Nora live in May?")
-    assert "employer" == slot_of_question("Where does Nora work now?")
-    assert "" == slot_of_question("Where did Nora play chess?")
+    assert slot_of_question("In which city did Nora live in May?") == "home"
+    assert slot_of_question("Where does Nora work now?") == "employer"
+    assert slot_of_question("Where did Nora play chess?") == ""

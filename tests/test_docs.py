@@ -166,19 +166,24 @@ def _is_command(words: list[str]) -> bool:
 
     from rulemem.cli.app import app
 
-    group: Any = get_command(app)
-    known = {name for option in group.params for name in option.opts}
-    command: Any = group
-    for word in words:
-        if word.startswith("--"):
+    command: Any = get_command(app)
+    options = {name: option for option in command.params for name in option.opts}
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        if word == "--help":
             continue
-        found = command.get_command(None, word) if hasattr(command, "get_command") else None
-        if found is None:
-            break
-        command = found
-        known |= {name for option in command.params for name in option.opts}
-    options = {word for word in words if word.startswith("--")}
-    return options <= known | {"--help"} and (command is not group or options == set(words))
+        if word.startswith("--"):
+            if word not in options:
+                return False
+            if not options[word].is_flag and waiting:
+                waiting.pop(0)
+        elif hasattr(command, "get_command"):  # a group: its arguments are commands
+            command = command.get_command(None, word)
+            if command is None:
+                return False
+            options |= {name: option for option in command.params for name in option.opts}
+    return True
 
 
 def test_make_targets_exist() -> None:

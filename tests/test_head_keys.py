@@ -26,12 +26,12 @@ def test_a_line_becomes_a_key_of_the_turns_fact() -> None:
     """The rule is lifted, the key keeps the name and leads to fact and turn."""
     found = propose_keys(TURNS, FACTS, ScriptedText(["1 Nora may need rest and a doctor"]))
     (rule,) = found.rules
-    assert ("[Person] sprained [Person]'s wrist at the gym",) == rule.body
-    assert "[Person] may need rest and a doctor" == rule.head
-    assert "Nora may need rest and a doctor" == rule.keys[0].text
-    assert ((11,), (1,)) == (rule.keys[0].fact_ids, rule.keys[0].turn_ids)
+    assert rule.body == ("[Person] sprained [Person]'s wrist at the gym",)
+    assert rule.head == "[Person] may need rest and a doctor"
+    assert rule.keys[0].text == "Nora may need rest and a doctor"
+    assert (rule.keys[0].fact_ids, rule.keys[0].turn_ids) == ((11,), (1,))
     assert is_implication(rule)
-    assert "candidate" == rule.status
+    assert rule.status == "candidate"
 
 
 def test_lines_that_cannot_be_trusted_are_counted() -> None:
@@ -41,20 +41,20 @@ def test_lines_that_cannot_be_trusted_are_counted() -> None:
         "1 Omar works as a software developer\nHere are the lines\n1 Nora is\n"
     )
     found = propose_keys(TURNS, FACTS, ScriptedText([reply]))
-    assert () == found.rules
-    assert {
+    assert found.rules == ()
+    assert dict(found.rejected) == {
         "unknown turn": 1, "about somebody else": 1, "echo of the example": 1,
         "not a numbered line": 2,
-    } == dict(found.rejected)  # fmt: skip
+    }  # fmt: skip
 
 
 def test_a_failed_reply_is_counted_and_its_turns_count_as_read() -> None:
     """One bad reply costs its window's keys, not the run."""
     found = propose_keys(TURNS, FACTS, ScriptedText([ReplyRejected("empty reply")]))
-    assert ((1, 2), {"empty reply": 1}) == (found.read_turns, dict(found.rejected))
+    assert (found.read_turns, dict(found.rejected)) == ((1, 2), {"empty reply": 1})
 
 
 def test_a_cap_leaves_the_turns_unread() -> None:
     """The next `learn` reads them."""
     found = propose_keys(TURNS, FACTS, ScriptedText([BudgetExceeded("cap")]))
-    assert (True, ()) == (found.out_of_budget, found.read_turns)
+    assert (found.out_of_budget, found.read_turns) == (True, ())

@@ -42,20 +42,20 @@ def memory() -> Iterator[Memory]:
 def test_adding_the_same_again_stores_nothing(memory: Memory) -> None:
     """The second time every turn is unchanged and no fact is new."""
     report = memory.add(MESSAGES, scope="s")
-    assert (0, 4, 0) == (report.turns_new, report.turns_unchanged, report.facts_new)
+    assert (report.turns_new, report.turns_unchanged, report.facts_new) == (0, 4, 0)
 
 
 def test_what_is_said_later_goes_after(memory: Memory) -> None:
     """A second `add` continues the conversation: order is kept."""
     memory.add([{"role": "user", "name": "Idris", "content": "And now?"}], scope="s")
-    assert "And now?" == memory.turns(scope="s")[-1].text
+    assert memory.turns(scope="s")[-1].text == "And now?"
 
 
 def test_a_date_is_answered_from_the_turns_own_time(memory: Memory) -> None:
     """ "yesterday" is the day before the turn, whatever day it is now."""
     answer = memory.ask("When did Nora run the charity race?", scope="s")
-    assert ("7 May 2024", True) == (answer.text, answer.answerable)
-    assert [] == answer.check(memory)
+    assert (answer.text, answer.answerable) == ("7 May 2024", True)
+    assert answer.check(memory) == []
     assert "I ran the charity race yesterday." in answer.proof
 
 
@@ -64,7 +64,7 @@ def test_a_false_premise_is_refused_with_the_failing_fact(memory: Memory) -> Non
     answer = memory.ask("Which parrot did Nora adopt?", scope="s")
     assert not answer.answerable
     assert "Idris" in answer.reason
-    assert [] == answer.check(memory)
+    assert answer.check(memory) == []
 
 
 def test_the_newest_of_a_single_valued_relation_answers(memory: Memory) -> None:
@@ -73,19 +73,19 @@ def test_the_newest_of_a_single_valued_relation_answers(memory: Memory) -> None:
     then = memory.ask("Where does Nora live?", scope="s", as_of=datetime(2024, 6, 1))
     assert "Oslo" in then.text
     history = [f.object for f in memory.history("Nora", scope="s") if "i" in f.relation]
-    assert ["Oslo"] == [o for o in history if o == "Oslo"]
+    assert [o for o in history if o == "Oslo"] == ["Oslo"]
 
 
 def test_nonsense_finds_nothing_and_is_not_answered(memory: Memory) -> None:
     """No list of nearest things that are not near."""
-    assert [] == memory.search("zxqv blorp", scope="s")
+    assert memory.search("zxqv blorp", scope="s") == []
     assert not memory.ask("zxqv blorp", scope="s").answerable
 
 
 def test_scopes_do_not_see_each_other(memory: Memory) -> None:
     """Another scope finds, counts and answers nothing."""
-    assert [] == memory.search("charity race", scope="t")
-    assert [] == memory.facts(scope="t")
+    assert memory.search("charity race", scope="t") == []
+    assert memory.facts(scope="t") == []
     assert not memory.ask("When did Nora run the race?", scope="t").answerable
 
 
@@ -93,8 +93,8 @@ def test_forget_takes_everything_that_came_of_a_conversation(memory: Memory) -> 
     """Turns, facts, vectors and answers go, and the receipt counts them."""
     memory.ask("When did Nora run the charity race?", scope="s")
     receipt = memory.forget(scope="s", everything=True)
-    assert (4, 4, 1) == (receipt.turns, receipt.facts, receipt.answers)
-    assert [] == memory.search("charity race", scope="s")
+    assert (receipt.turns, receipt.facts, receipt.answers) == (4, 4, 1)
+    assert memory.search("charity race", scope="s") == []
 
 
 def test_forgetting_a_scope_must_be_said(memory: Memory) -> None:
@@ -131,8 +131,8 @@ def test_blank_messages_store_nothing_and_ask_no_model(content: str | None) -> N
     text = ScriptedText([])
     memory = Memory(":memory:", models=stub_models(text=text))
     report = memory.add([{"role": "assistant", "content": content, "tool_calls": []}], scope="s")
-    assert (0, 1) == (report.turns_new, sum(report.turns_skipped.values()))
-    assert [] == text.requests
+    assert (report.turns_new, sum(report.turns_skipped.values())) == (0, 1)
+    assert text.requests == []
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_every_part_of_a_very_long_turn_is_found() -> None:
     memory = Memory(":memory:", models=stub_models())
     memory.add([{"role": "user", "name": "Nora", "content": words}], scope="s")
     (best, *_) = memory.search("word6999", scope="s")
-    assert ("Nora", True) == (best.turn.speaker, "word6999" in best.turn.text)
+    assert (best.turn.speaker, "word6999" in best.turn.text) == ("Nora", True)
 
 
 def test_undated_is_unknown_not_now() -> None:
@@ -170,7 +170,7 @@ def test_undated_is_unknown_not_now() -> None:
     memory = Memory(":memory:", models=stub_models(facts=FACTS))
     memory.add([{"role": "user", "name": "Nora", "content": MESSAGES[0]["content"]}], scope="s")
     (fact,) = memory.facts(scope="s")
-    assert (None, "unknown") == (fact.said_at, fact.time.precision)
+    assert (fact.said_at, fact.time.precision) == (None, "unknown")
 
 
 def test_two_conversations_with_equal_ids_are_two() -> None:
@@ -179,7 +179,7 @@ def test_two_conversations_with_equal_ids_are_two() -> None:
     message = [{"role": "user", "name": "Nora", "content": "Hi there", "id": "D1:1"}]
     for conversation in ("one", "two"):
         memory.add(message, scope="s", conversation=conversation)
-    assert 2 == len(memory.turns(scope="s"))
+    assert len(memory.turns(scope="s")) == 2
 
 
 def test_a_model_that_is_down_loses_no_turn() -> None:
@@ -198,7 +198,7 @@ def test_evidence_numbers_that_do_not_exist_are_ignored() -> None:
     memory = Memory(":memory:", models=stub_models(facts=FACTS, text=text))
     memory.add(MESSAGES, scope="s")
     answer = memory.ask("What did Nora run?", scope="s")
-    assert (1, []) == (len(answer.quotes), answer.check(memory))
+    assert (len(answer.quotes), answer.check(memory)) == (1, [])
 
 
 def test_unknown_is_a_refusal() -> None:
@@ -229,7 +229,7 @@ def test_rules_of_a_pack_are_kept_and_malformed_ones_refused(memory: Memory) -> 
     bad = {"body": ["[Person] meets Nora in Oslo"], "head": "[Person] may be happy there"}
     with pytest.raises(InputError):
         memory.import_rules({"name": "p", "rules": [good, bad]}, scope="s")
-    assert [] == memory.rules(scope="s")
-    assert 1 == memory.import_rules({"name": "p", "rules": [good]}, scope="s")
-    assert 0 == memory.import_rules({"name": "p", "rules": [good]}, scope="s")
-    assert ["pack:p"] == [rule.inducer for rule in memory.rules(scope="s")]
+    assert memory.rules(scope="s") == []
+    assert memory.import_rules({"name": "p", "rules": [good]}, scope="s") == 1
+    assert memory.import_rules({"name": "p", "rules": [good]}, scope="s") == 0
+    assert [rule.inducer for rule in memory.rules(scope="s")] == ["pack:p"]

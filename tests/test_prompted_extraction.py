@@ -26,7 +26,7 @@ def test_a_good_fact_gets_its_date_from_the_turn() -> None:
     """ "yesterday" is the day before the turn, resolved by code."""
     (fact,) = extract({"facts": [FACT]}).facts
     assert datetime(2024, 5, 7) == fact.time.start
-    assert (7,) == fact.turn_ids
+    assert fact.turn_ids == (7,)
     assert fact.extractor.startswith("extract_facts@")
 
 
@@ -34,14 +34,14 @@ def test_a_good_fact_gets_its_date_from_the_turn() -> None:
     "reply",
     [
         'Sure! {"facts": [%s]} Hope it helps',
-        "<think>{}</think>```json\n{\"facts\": [%s]}\n```",
+        '<think>{}</think>```json\n{"facts": [%s]}\n```',
         '{"Facts": [%s]}',
         "[%s]",
     ],
 )
 def test_prose_thoughts_and_other_wrappings_are_read(reply: str) -> None:
     """What stands around the JSON does not matter."""
-    assert 1 == len(extract(reply % json.dumps(FACT)).facts)
+    assert len(extract(reply % json.dumps(FACT)).facts) == 1
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ def test_prose_thoughts_and_other_wrappings_are_read(reply: str) -> None:
 def test_a_bad_item_is_dropped_and_counted(change: dict[str, object], reason: str) -> None:
     """The other facts of the reply are kept."""
     extraction = extract({"facts": [{**FACT, **change}, FACT]})
-    assert 1 == len(extraction.facts)
+    assert len(extraction.facts) == 1
     assert {reason: 1} == dict(extraction.dropped)
 
 
 def test_a_rejected_reply_is_asked_for_once_more() -> None:
     """The second reply counts."""
-    assert 1 == len(extract(ReplyRejected("empty reply"), {"facts": [FACT]}).facts)
-    assert 1 == len(extract("no JSON here", {"facts": [FACT]}).facts)
+    assert len(extract(ReplyRejected("empty reply"), {"facts": [FACT]}).facts) == 1
+    assert len(extract("no JSON here", {"facts": [FACT]}).facts) == 1
 
 
 def test_two_bad_replies_leave_the_turn_failed_with_the_reason() -> None:
@@ -80,14 +80,14 @@ def test_a_cap_leaves_the_turn_pending() -> None:
     """Out of budget is not a failure."""
     extraction = extract(BudgetExceeded("max_calls"))
     assert extraction.out_of_budget
-    assert "" == extraction.failed
+    assert extraction.failed == ""
 
 
 def test_a_question_is_no_fact() -> None:
     """ "Did you run a race?" says nothing about anybody."""
     turn = Turn(id=7, conversation="c", key="1", speaker="Idris", text="Did Nora run a race?")
     extraction = extract({"facts": [{**FACT, "text": "Nora run a race"}]}, turn=turn)
-    assert ((), {"question": 1}) == (extraction.facts, dict(extraction.dropped))
+    assert (extraction.facts, dict(extraction.dropped)) == ((), {"question": 1})
 
 
 def test_instructions_in_a_turn_reach_the_model_as_data_only() -> None:

@@ -44,7 +44,7 @@ def test_evidence_that_makes_the_head_likelier_never_lowers_the_score(
 
 def test_no_change_scores_one_half() -> None:
     """With equal likelihoods the paper's form says 0.5, its own threshold."""
-    assert 0.5 == rpc_score(Likelihoods(empty=3.0, body=3.0, evidence=3.0), 0.4)
+    assert rpc_score(Likelihoods(empty=3.0, body=3.0, evidence=3.0), 0.4) == 0.5
 
 
 @given(st.floats(min_value=-1e6, max_value=1e6))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,6 @@ from rulemem.errors import NotFound
 from rulemem.lexical import terms
 from rulemem.stores.records import instant, read_time, time_text
 from rulemem.stores.sqlite import SqliteStore
-from rulemem.types import Fact
 
 KINDS = ("turn", "window", "fact", "key")
 NAMES = st.text(max_size=12) | st.sampled_from(
@@ -274,15 +274,13 @@ TestLife.settings = settings(deadline=None, max_examples=40, stateful_step_count
 
 
 @settings(deadline=None, max_examples=60)
-@given(
-    st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), min_size=1, max_size=30),
-    st.lists(st.sampled_from([*WORDS, "oboe"]), min_size=1, max_size=6),
-    st.integers(1, 12),
-)
-def test_text_is_ranked_as_bm25_ranks_it(
-    texts: list[list[str]], query: list[str], limit: int
-) -> None:
+@given(st.randoms(use_true_random=False), st.integers(1, 40), st.integers(1, 6))
+def test_text_is_ranked_as_bm25_ranks_it(random: Random, size: int, limit: int) -> None:
     """Leaving out documents that cannot get into the result changes no score and no rank."""
+    # Common words and rare ones, short texts and long ones: only then is anything left out.
+    words, weights = [*WORDS, "oboe"], [1, 2, 3, 8, 20, 40, 0]
+    texts = [random.choices(words, weights, k=random.choice([1, 2, 9])) for _ in range(size)]
+    query = random.sample(words, random.randint(1, len(words)))
     store = open_store()
     turns = [a_turn(" ".join(text), key=str(i), speaker="-") for i, text in enumerate(texts)]
     ids = add_turns(store, "s", *turns)
@@ -355,6 +353,7 @@ OFFSETS = st.none() | st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.datetimes(timezones=OFFSETS))
 def test_times_are_written_without_loss(when: datetime) -> None:
     """Reading gives the same time, naive or with the same offset, to the microsecond."""
@@ -363,6 +362,7 @@ def test_times_are_written_without_loss(when: datetime) -> None:
     assert (back, back.utcoffset()) == (when, when.utcoffset())
 
 
+@settings(deadline=None)
 @given(st.datetimes(timezones=OFFSETS), st.datetimes(timezones=OFFSETS))
 def test_times_sort_by_their_instant(one: datetime, two: datetime) -> None:
     """The sort key orders aware times as they follow each other."""
@@ -374,16 +374,16 @@ def test_times_sort_by_their_instant(one: datetime, two: datetime) -> None:
     assert (first < second) == (one < two)
 
 
-@given(st.builds(lambda s, o: (s, o), st.text(min_size=1), st.text()))
-def test_any_names_make_a_fact(names: tuple[str, str]) -> None:
+@settings(deadline=None, max_examples=50)
+@given(st.text(min_size=1), st.text())
+def test_any_names_make_a_fact(subject: str, object: str) -> None:
     """Subject and object may be any text; the fact is found by both of them."""
-    subject, object = names
     store = open_store()
     [turn] = add_turns(store, "s", a_turn())
-    fact: Fact = a_fact(subject, "r", object, turn)
+    fact = a_fact(subject, "r", object, turn)
     [id] = commit_facts(store, "s", fact)
     assert store.facts("s") == [replace(fact, id=id)]
-    for name in names:
+    for name in (subject, object):
         if name.split():
             assert [f.id for f in store.facts("s", entity=name)] == [id]
     store.close()

@@ -1,5 +1,7 @@
 """RuleMem: a memory for conversational agents that learns rules and shows its proof."""
 
+from typing import TYPE_CHECKING
+
 from rulemem.errors import (
     BudgetExceeded,
     ConfigError,
@@ -15,8 +17,10 @@ from rulemem.errors import (
     SchemaMismatch,
     StoreError,
 )
-from rulemem.memory import Memory
 from rulemem.types import Answer, Cost, Evidence, Fact, Receipt, Rule, Turn, When
+
+if TYPE_CHECKING:
+    from rulemem.memory import Memory
 
 __all__ = [
     "Answer",
@@ -42,3 +46,12 @@ __all__ = [
     "Turn",
     "When",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load `Memory`, and with it numpy and all stages, when it is first asked for."""
+    if name == "Memory":
+        from rulemem.memory import Memory
+
+        return Memory
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

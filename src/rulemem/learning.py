@@ -56,6 +56,7 @@ class Learner:
     likelihood: LikelihoodModel | None
     config: LearnConfig
     report: OnProgress
+    rest: Callable[[], None]  # frees the generator for the scorer, and the scorer afterwards
 
     def learn(self, scope: str) -> LearnReport:
         """Learn from what is new in a scope."""
@@ -144,9 +145,11 @@ class Learner:
             return self.store.facts(scope, ids=[i for key in rule.keys for i in key.fact_ids])
 
         evidence = gather_evidence(rules, search, own)
+        self.rest()
         verdicts = judge_rules(
             rules, evidence, self.likelihood, self.embedder, self.config.consistency
         )
+        self.rest()
         return [
             replace(rule, verdict=v, status="admitted" if v.admitted else "rejected")
             for rule, v in zip(rules, verdicts, strict=True)

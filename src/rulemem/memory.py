@@ -158,6 +158,7 @@ class Memory:
             likelihood=self._models.likelihood,
             config=self._learn_config,
             report=progress or _ignore,
+            rest=self._models.rest,
         )
         return replace(learner.learn(scope), cost=self._settle(scope))
 

@@ -6,11 +6,12 @@ A line that was cut off by a crash is left out and made again. Knows nothing of 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rulemem.bench.json_lines import append_line, read_lines
 from rulemem.errors import ConfigError, InputError
 
 _NAME = "run.json"
@@ -75,7 +76,7 @@ class RunFolder:
 
     def read(self, part: str, system: str) -> dict[str, dict[str, Any]]:
         """Records of a system by question; of several for one question the last."""
-        return {record["qid"]: record for record in _lines(self._file(part, system))}
+        return {record["qid"]: record for record in read_lines(self._file(part, system))}
 
     def done(self, part: str, system: str) -> set[str]:
         """Questions whose record is there and no error."""
@@ -83,18 +84,18 @@ class RunFolder:
 
     def append(self, part: str, system: str, record: Mapping[str, Any]) -> None:
         """Add a record; it is on disk when this returns."""
-        _append(self._file(part, system), record)
+        append_line(self._file(part, system), record)
 
     def note_ingest(self, system: str, conversation: str, ingested: Mapping[str, Any]) -> None:
         """Keep what reading a conversation took, the first time."""
         known = {(line["system"], line["conversation"]) for line in self.ingests()}
         if (system, conversation) not in known:
             line = {"system": system, "conversation": conversation, **ingested}
-            _append(self.path / "ingest.jsonl", line)
+            append_line(self.path / "ingest.jsonl", line)
 
     def ingests(self) -> list[dict[str, Any]]:
         """What was noted of reading."""
-        return list(_lines(self.path / "ingest.jsonl"))
+        return list(read_lines(self.path / "ingest.jsonl"))
 
     def work(self, system: str, conversation: str) -> Path:
         """The folder in which a system may keep what it needs for a conversation."""
@@ -121,26 +122,3 @@ class RunFolder:
 def _plain(value: Any) -> Any:
     """A value as it comes back from JSON."""
     return json.loads(json.dumps(value))
-
-
-def _append(path: Path, record: Mapping[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
-        file.seek(0, 2)
-        if file.tell():
-            file.seek(-1, 2)
-            if file.read(1) != b"\n":  # a crash cut the last line off
-                file.write(b"\n")
-        file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
-
-
-def _lines(path: Path) -> Iterable[dict[str, Any]]:
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue  # cut off by a crash
-            yield record

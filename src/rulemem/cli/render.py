@@ -14,7 +14,6 @@ from rulemem.bottom_up.dates import render_when
 from rulemem.cli.screen import Block, Columns
 from rulemem.config import Resolved
 from rulemem.reports import AddReport, LearnReport, Status
-from rulemem.top_down.proof import render_proof
 from rulemem.types import Answer, Cost, Evidence, Fact, Receipt, Rule, RuleStatus, Turn
 
 _FACTS_SHOWN = 3  # below each turn that a search finds
@@ -88,6 +87,8 @@ def evidence(found: Sequence[Evidence]) -> list[Block]:
 
 def answer(answer: Answer) -> list[Block]:
     """An answer, why it is one, and its proof as an indented tree."""
+    from rulemem.top_down.proof import render_proof
+
     head = [answer.text, answer.reason] if answer.answerable else [f"No answer: {answer.reason}"]
     proof = render_proof(_on_one_line(answer))
     tree = [f"  {line}" for line in proof.split("\n")] if proof != answer.reason else []

@@ -5,6 +5,7 @@ Nothing is loaded here: adapters load at their first use, and a missing file say
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,10 @@ class Models:
     text: MeteredText | None
     likelihood: LikelihoodModel | None
     replies: CachedTextModel | None = None  # the reply cache, from which `forget` deletes too
+    rest: Callable[[], None] = lambda: None  # free local models; they load again when asked
+
+    # The generator and the scorer are the same file but not the same memory: together they need
+    # half as much again as one, so they take turns.
 
 
 def choose_models(settings: Settings) -> Models:
@@ -54,12 +59,20 @@ def choose_models(settings: Settings) -> Models:
             max_calls=settings.max_calls or None,
             max_tokens=settings.max_tokens or None,
         )
+    likelihood = choose_likelihood(settings)
+
+    def rest() -> None:
+        for model in (text, likelihood):
+            if isinstance(model, LlamaText | LlamaLikelihood):
+                model.close()
+
     return Models(
         embedder=choose_embedder(settings),
         extractor=choose_extractor(settings, metered),
         text=metered,
-        likelihood=choose_likelihood(settings),
+        likelihood=likelihood,
         replies=replies,
+        rest=rest,
     )
 
 
