@@ -24,7 +24,7 @@ from rulemem.bench.intervals import wilson
 from rulemem.bench.json_lines import append_line, read_lines
 from rulemem.bench.provenance import describe_code
 from rulemem.bench.tables import number, table
-from rulemem.bottom_up.dates import find_times
+from rulemem.dates import find_times
 from rulemem.config import Settings, resolve_settings
 from rulemem.consistency.likelihood import score_rules
 from rulemem.consistency.order import temporal_order

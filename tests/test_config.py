@@ -140,7 +140,7 @@ def test_a_whole_number_is_a_float_where_one_is_due(tmp_path: Path) -> None:
         ("extractor", "magic"),
     ],
 )
-def test_a_value_that_cannot_work_is_refused(tmp_path: Path, name: str, value: object) -> None:
+def test_a_value_that_cannot_work_is_refused(tmp_path: Path, name: str, value: Any) -> None:
     """A wrong type or range is an error that shows the name and the value."""
     with pytest.raises(ConfigError) as caught:
         resolve(tmp_path, **{name: value})
@@ -150,14 +150,14 @@ def test_a_value_that_cannot_work_is_refused(tmp_path: Path, name: str, value: o
 
 def test_a_broken_file_is_refused_by_name(tmp_path: Path) -> None:
     """A `rulemem.toml` that is no TOML is an error, not an empty file."""
-    with pytest.raises(ConfigError, match="rulemem.toml"):
+    with pytest.raises(ConfigError, match=r"rulemem\.toml"):
         resolve(tmp_path, "scope = \n")
 
 
 def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
     """Bytes that are no UTF-8 are an error of ours."""
     (tmp_path / CONFIG_FILE).write_bytes(b'scope = "caf\xe9"\n')
-    with pytest.raises(ConfigError, match="rulemem.toml"):
+    with pytest.raises(ConfigError, match=r"rulemem\.toml"):
         resolve(tmp_path)
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulemem.bottom_up.dates import (
+from rulemem.dates import (
     TimeMention,
     find_times,
     overlaps,
@@ -603,7 +603,7 @@ try:
     locale.setlocale(locale.LC_ALL, "")
 except locale.Error:
     pass
-from rulemem.bottom_up.dates import find_times, parse_timestamp, render_when
+from rulemem.dates import find_times, parse_timestamp, render_when
 for line in sys.stdin:
     for said_at in (datetime(2023, 5, 8, 13, 56), None):
         for mention in find_times(line, said_at):
@@ -631,7 +631,7 @@ def test_zone_and_locale_of_the_machine_change_nothing() -> None:
 def test_the_library_is_loaded_only_when_needed() -> None:
     """Importing the module and reading a sentence without a time does not import dateparser."""
     code = (
-        "import sys, datetime; from rulemem.bottom_up.dates import find_times;"
+        "import sys, datetime; from rulemem.dates import find_times;"
         "find_times('I may go.', datetime.datetime(2023, 5, 8)); print('dateparser' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -20,8 +20,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rulemem.bottom_up.dates import find_times
 from rulemem.bottom_up.facts import Extraction
+from rulemem.dates import find_times
 from rulemem.errors import ModelError
 from rulemem.models.choose import Models
 from rulemem.models.metered import MeteredText

@@ -26,7 +26,7 @@ from rulemem.types import Evidence, Turn
 
 NAME = "rulemem"
 _WITHOUT_SIGNAL = f"{NAME}-minus-"
-_TURNS = ("turn_text", "turn_dense", "window_text", "window_dense", "next_text", "next_dense")
+_TURNS = ("turn_text", "window_text", "window_dense", "next_text", "next_dense")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

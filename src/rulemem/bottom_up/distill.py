@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rulemem.bottom_up.dates import render_when
 from rulemem.bottom_up.paths import entities_of
+from rulemem.dates import render_when
 from rulemem.errors import BudgetExceeded, ModelError
 from rulemem.ports import TextModel, TextReply, TextRequest
 from rulemem.prompts import Prompt, load_prompt

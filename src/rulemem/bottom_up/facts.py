@@ -17,7 +17,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, Field, ValidationError
 
-from rulemem.bottom_up.dates import find_times
+from rulemem.dates import find_times
 from rulemem.errors import BudgetExceeded, ModelError, ReplyRejected
 from rulemem.lexical import content_terms
 from rulemem.ports import TextModel, TextReply, TextRequest

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rulemem.bottom_up.dates import TimeMention, find_times
 from rulemem.bottom_up.facts import Extraction
+from rulemem.dates import TimeMention, find_times
 from rulemem.errors import ModelUnavailable
 from rulemem.types import Fact, Turn, When
 

@@ -10,9 +10,9 @@ from dataclasses import fields, replace
 from datetime import datetime
 from urllib.parse import urlsplit, urlunsplit
 
-from rulemem.bottom_up.dates import render_when
 from rulemem.cli.screen import Block, Columns
 from rulemem.config import Resolved
+from rulemem.dates import render_when
 from rulemem.reports import AddReport, LearnReport, Status
 from rulemem.types import Answer, Cost, Evidence, Fact, Receipt, Rule, RuleStatus, Turn
 

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime, time
 
-from rulemem.bottom_up.dates import parse_timestamp
+from rulemem.dates import parse_timestamp
 from rulemem.formats.chunks import split_long
 from rulemem.formats.clean import clean_name, clean_text, is_blank
 from rulemem.formats.records import Conversation, Draft, Skip, Utterance, shown

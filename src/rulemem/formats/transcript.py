@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from rulemem.bottom_up.dates import parse_timestamp
+from rulemem.dates import parse_timestamp
 from rulemem.formats.headers import Header, is_rule, read_header
 from rulemem.formats.records import Draft, Format, Item, Skip, Utterance, shown
 from rulemem.formats.speakers import Opening, find_speakers, read_opening

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rulemem.bottom_up.dates import resolve_query_times
 from rulemem.clauses import PLACEHOLDER, bind
+from rulemem.dates import resolve_query_times
 from rulemem.lexical import canonical, content_terms
 from rulemem.slots import slot_of_question
 from rulemem.types import Rule, When

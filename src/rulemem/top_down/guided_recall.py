@@ -1,9 +1,10 @@
 """Guided recall: one ranked list of turns under a fixed budget, rules deciding what rises.
 
-Five signals are added, each scaled to [0, 1] by its best item: full text and cosine over turns,
-over turns with their predecessor, and over facts (which vote for their source turns); what the
-head keys of activated rules point to; and what the bodies of activated rules, bound to the person
-asked about, find. Turns of that person weigh more. Nothing here calls a language model.
+Signals are added, each scaled to [0, 1] by its best item: full text over turns; full text and
+cosine over turns with their predecessor and over facts (which vote for their source turns); what
+the head keys of activated rules point to; and, where the question asks for a reason, what the
+bodies of activated rules find, bound to the person asked about. Turns of that person weigh more.
+Nothing here calls a language model.
 
 Source: RuleMem, guided recall (eq. 5); the fusion and its weights are Assumption ADR-0008, fitted
 on conv-26 and conv-30 of LoCoMo only.
@@ -26,6 +27,7 @@ from rulemem.top_down.ground import Question, bind_atoms
 from rulemem.types import Activation, Evidence, Fact, Hit, Turn
 
 _DEPTH = 200  # items read from each list
+_SHARPNESS = 2.0  # exponent of a scaled score: the tail of a long list adds up to less
 _NOTHING_COSINE = 0.25  # with no common word, a best cosine below it is no answer
 
 
@@ -33,19 +35,18 @@ _NOTHING_COSINE = 0.25  # with no common word, a best cosine below it is no answ
 class RecallConfig:
     """Weights of the signals; see ADR-0008 for how each was measured."""
 
-    turn_text: float = 0.5
-    turn_dense: float = 0.5
-    window_text: float = 2.0
+    turn_text: float = 0.25
+    window_text: float = 3.0
     window_dense: float = 2.0
-    next_text: float = 1.0  # the window of the next turn, which holds this turn too
+    next_text: float = 2.0  # the window of the next turn, which holds this turn too
     next_dense: float = 1.5
-    fact_text: float = 0.25
+    fact_text: float = 0.5
     fact_dense: float = 1.0
-    keys: float = 0.5
+    keys: float = 0.25
     bodies: float = 0.0  # of what the bodies of activated rules find
     bodies_of_why: float = 2.0  # the same where the question asks for a reason
     slot: float = 3.0  # the fact that fills the single-valued relation asked for
-    person: float = 0.5  # a turn of the person asked about counts 1 + person times
+    person: float = 0.8  # a turn of the person asked about counts 1 + person times
     top_n_keys: int = 8
     top_n_rules: int = 3
     top_k_facts: int = 8  # facts that a rule's body may bring
@@ -125,15 +126,13 @@ class _Signals:
         turn_text = find.match_text(scope, "turn", query, _DEPTH)
         window_text = find.match_text(scope, "window", query, _DEPTH)
         fact_text = find.match_text(scope, "fact", query, _DEPTH)
-        turn_dense = find.nearest(scope, "turn", vector[None, :], _DEPTH)[0]
         window_dense = find.nearest(scope, "window", vector[None, :], _DEPTH)[0]
         fact_dense = find.nearest(scope, "fact", vector[None, :], _DEPTH)[0]
-        nearest = max((hits[0].score for hits in (turn_dense, fact_dense) if hits), default=0.0)
+        nearest = max((hits[0].score for hits in (window_dense, fact_dense) if hits), default=0.0)
         if not turn_text and not fact_text and nearest < _NOTHING_COSINE:
             return
         self._matched = True
         self._add(_scaled(turn_text), config.turn_text, "text")
-        self._add(_scaled(turn_dense), config.turn_dense, "dense")
         for hits, own, following, route in (
             (window_text, config.window_text, config.next_text, "text"),
             (window_dense, config.window_dense, config.next_dense, "dense"),
@@ -262,8 +261,8 @@ def _holds(fact: Fact, question: Question) -> bool:
 
 
 def _scaled(hits: Sequence[Hit]) -> dict[int, float]:
-    """Scores divided by the best one; nothing below zero."""
+    """Scores divided by the best one and sharpened; nothing below zero."""
     top = max((hit.score for hit in hits), default=0.0)
     if top <= 0:
         return {}
-    return {hit.item: max(hit.score, 0.0) / top for hit in hits}
+    return {hit.item: (max(hit.score, 0.0) / top) ** _SHARPNESS for hit in hits}

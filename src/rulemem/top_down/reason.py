@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field, ValidationError
 
-from rulemem.bottom_up.dates import MONTH_NAMES, render_when
+from rulemem.dates import MONTH_NAMES, render_when
 from rulemem.errors import ModelError, ReplyRejected
 from rulemem.lexical import content_terms
 from rulemem.ports import TextModel, TextRequest

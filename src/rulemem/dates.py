@@ -35,10 +35,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from rulemem.bottom_up.times import spans
-from rulemem.bottom_up.times.finding import find_expressions
-from rulemem.bottom_up.times.spans import MONTH_NAMES
-from rulemem.bottom_up.times.stamps import parse_timestamp
+from rulemem.times import spans
+from rulemem.times.finding import find_expressions
+from rulemem.times.spans import MONTH_NAMES
+from rulemem.times.stamps import parse_timestamp
 from rulemem.types import When
 
 __all__ = [

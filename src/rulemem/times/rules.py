@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rulemem.bottom_up.times import relative, written
-from rulemem.bottom_up.times.relative import Reader
-from rulemem.bottom_up.times.words import (
+from rulemem.times import relative, written
+from rulemem.times.relative import Reader
+from rulemem.times.words import (
     COUNT,
     DAY,
     FEW,

@@ -1,4 +1,4 @@
-"""How times are read, piece by piece; `rulemem.bottom_up.dates` is the way in.
+"""How times are read, piece by piece; `rulemem.dates` is the way in.
 
 spans      calendar intervals: no words
 words      the English vocabulary of time and the tense of a sentence: no dates

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from rulemem.bottom_up.times import spans
-from rulemem.bottom_up.times.relative import Frame, bounds_of, group, moved, series_of
-from rulemem.bottom_up.times.spans import UNKNOWN
-from rulemem.bottom_up.times.words import (
+from rulemem.times import spans
+from rulemem.times.relative import Frame, bounds_of, group, moved, series_of
+from rulemem.times.spans import UNKNOWN
+from rulemem.times.words import (
     COUNT,
     FEW,
     ORDINAL,

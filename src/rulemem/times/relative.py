@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from rulemem.bottom_up.times import spans, stamps
-from rulemem.bottom_up.times.spans import UNKNOWN, Series, Tense
-from rulemem.bottom_up.times.words import (
+from rulemem.times import spans, stamps
+from rulemem.times.spans import UNKNOWN, Series, Tense
+from rulemem.times.words import (
     is_verb,
     month_number,
     sentence_around,

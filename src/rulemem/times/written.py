@@ -11,11 +11,11 @@ from dataclasses import replace
 from datetime import timedelta, tzinfo
 from functools import partial
 
-from rulemem.bottom_up.times import spans
-from rulemem.bottom_up.times.relative import Frame, Match, chosen, group
-from rulemem.bottom_up.times.spans import UNKNOWN
-from rulemem.bottom_up.times.stamps import parse_timestamp, read_date
-from rulemem.bottom_up.times.words import (
+from rulemem.times import spans
+from rulemem.times.relative import Frame, Match, chosen, group
+from rulemem.times.spans import UNKNOWN
+from rulemem.times.stamps import parse_timestamp, read_date
+from rulemem.times.words import (
     digits_for,
     is_routine,
     is_verb,

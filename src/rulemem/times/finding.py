@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from rulemem.bottom_up.times import spans
-from rulemem.bottom_up.times.operators import (
+from rulemem.times import spans
+from rulemem.times.operators import (
     CLOCK_GAP,
     NEAR,
     PREFIXES,
@@ -21,11 +21,11 @@ from rulemem.bottom_up.times.operators import (
     SUFFIXES,
     Operator,
 )
-from rulemem.bottom_up.times.relative import Frame, group
-from rulemem.bottom_up.times.rules import RULES, Rule
-from rulemem.bottom_up.times.spans import UNKNOWN, Tense
-from rulemem.bottom_up.times.words import TRIGGER, sentence_around, tense_at
-from rulemem.bottom_up.times.written import read_clock
+from rulemem.times.relative import Frame, group
+from rulemem.times.rules import RULES, Rule
+from rulemem.times.spans import UNKNOWN, Tense
+from rulemem.times.words import TRIGGER, sentence_around, tense_at
+from rulemem.times.written import read_clock
 from rulemem.types import When
 
 _NEIGHBOURS = 8  # expressions either side that may name the day of a time of day

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from rulemem.bottom_up.times.spans import Tense
+from rulemem.times.spans import Tense
 
 MONTH = (
     r"(?:(?:january|february|march|april|may|june|july|august|september|october|november"
