@@ -24,7 +24,6 @@ from rulemem.bench.intervals import wilson
 from rulemem.bench.json_lines import append_line, read_lines
 from rulemem.bench.provenance import describe_code
 from rulemem.bench.tables import number, table
-from rulemem.dates import find_times
 from rulemem.config import Settings, resolve_settings
 from rulemem.consistency.likelihood import score_rules
 from rulemem.consistency.order import temporal_order
@@ -36,6 +35,7 @@ from rulemem.consistency.score import (
     calibrated_score,
     rpc_score,
 )
+from rulemem.dates import find_times
 from rulemem.errors import RuleMemError
 from rulemem.models.choose import choose_embedder, choose_likelihood
 from rulemem.ports import Embedder, LikelihoodModel

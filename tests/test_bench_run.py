@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -205,7 +206,13 @@ def test_scores_of_scored_categories() -> None:
     scores = score_reply(
         _question(3, gold="Yes; she sings"), Reply(text="Yes.", refused=False, cost=Cost())
     )
-    assert scores == {"refused": False, "words": 1, "locomo": 1.0, "f1": 0.5, "bleu1": 0.5 * 0.0 + scores["bleu1"]}  # fmt: skip
+    assert scores == {
+        "refused": False,
+        "words": 1,
+        "locomo": 1.0,
+        "f1": 0.0,  # "Yes;" is another word than "Yes"
+        "bleu1": pytest.approx(0.5 * math.exp(1 - 4 / 2), abs=1e-9),
+    }
     refused = score_reply(_question(4, gold="tea"), Reply(text="", refused=True))
     assert (refused["f1"], refused["bleu1"], refused["locomo"], refused["words"]) == (0, 0, 0, 0)
 
@@ -277,6 +284,7 @@ def test_report_of_recall(tiny: Dataset, tmp_path: Path) -> None:
     measure_recall(_plan(tiny, near, far), run, _silent)
     text = write_report(run)
     assert "12 questions of pond-1, pond-2." in text
+    assert "4 of them have no evidence and are left out; 4 pieces of evidence name no turn" in text
     assert "| near | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in text
     budget = text.split("### Recall at 500 tokens")[1].splitlines()
     # far: one turn of 390 tokens fits; D1:1 is half of the first question's evidence
@@ -338,6 +346,7 @@ def test_recall_and_report_by_command(tmp_path: Path, monkeypatch: pytest.Monkey
     assert described["config"]["k"] == 100 and described["config"]["prompts"]
     report = CliRunner().invoke(app, ["report", "run", "--baseline", "bm25"])
     assert "3 questions of pond-1." in report.output
+    assert "- memories built with llm none, scorer none, embedder" in report.output
     assert "| rulemem-no-rules |" in report.output
 
 

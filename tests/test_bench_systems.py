@@ -191,14 +191,16 @@ def test_each_signal_is_left_out_once() -> None:
 
 
 def test_arms_without_rules_and_with_bodies_only() -> None:
-    """The ablations switch off what their names say."""
-    arms = list_arms()
-    assert (arms["rulemem-no-rules"].recall.keys, arms["rulemem-no-rules"].recall.bodies) == (0, 0)
-    assert arms["rulemem-bodies"].recall.keys == 0 < arms["rulemem-bodies"].recall.bodies
+    """The ablations switch off what their names say, and nothing else."""
+    arms, default = list_arms(), RecallConfig()
+    none = arms["rulemem-no-rules"].recall
+    assert none == replace(default, keys=0.0, bodies=0.0, bodies_of_why=0.0)
+    bodies = arms["rulemem-bodies"].recall
+    assert bodies.keys == 0 < bodies.bodies == bodies.bodies_of_why
     facts_only = arms["rulemem-facts-only"].recall
     assert facts_only.turn_text == facts_only.window_dense == facts_only.next_text == 0
-    assert facts_only.fact_dense == RecallConfig().fact_dense
-    assert arms["rulemem"].recall == RecallConfig()
+    assert facts_only.fact_dense == default.fact_dense
+    assert arms["rulemem"].recall == arms["rulemem-no-rpc"].recall == default
 
 
 # --- RuleMem and its shared memories -----------------------------------------------------------

@@ -35,7 +35,7 @@ from rulemem.top_down.guided_recall import RecallConfig, Recalled, recall
 from rulemem.top_down.premises import find_failed_premise
 from rulemem.top_down.proof import build_answer, check_proof, refuse, rules_behind
 from rulemem.top_down.reason import EXTRACTIVE, Conclusion, conclude, extract_answer
-from rulemem.types import Answer, Cost, Evidence, Fact, Receipt, Rule, RuleStatus, Turn
+from rulemem.types import Activation, Answer, Cost, Evidence, Fact, Receipt, Rule, RuleStatus, Turn
 
 ASK_EVIDENCE = 10  # recalled turns that an answer is reasoned from
 _RULES_SHOWN = 3  # rules in the answer's prompt
@@ -355,15 +355,22 @@ class Memory:
         activations = sorted(
             [*recalled.activations, *behind], key=lambda a: a.rule.status != "admitted"
         )
-        conclusion = self._conclude(question, recalled, [a.rule for a in activations])
+        conclusion = self._conclude(question, recalled, activations)
         return build_answer(scope, question, conclusion, activations)
 
     def _conclude(
-        self, question: Question, recalled: Recalled, rules: Sequence[Rule]
+        self, question: Question, recalled: Recalled, activations: Sequence[Activation]
     ) -> Conclusion:
         if self._models.text is None:
             return extract_answer(question, recalled.evidence)
-        shown = [rule for rule in rules if rule.status == "admitted"][:_RULES_SHOWN]
+        admitted = [a for a in activations if a.rule.status == "admitted"]
+        if question.asks_why and admitted:
+            rule = max(admitted, key=lambda a: a.similarity)
+            grounds = recalled.grounds.get(rule.rule.id, ())
+            matching = [item for item in recalled.evidence if item.turn.id in grounds]
+            if matching:
+                return conclude(question, matching, [rule], self._models.text)
+        shown = admitted[:_RULES_SHOWN]
         return conclude(question, recalled.evidence, shown, self._models.text)
 
     def _forgotten_texts(

@@ -27,6 +27,7 @@ def report_recall(systems: Records, baseline: str, seed: int) -> list[str]:
         baseline: what the others are compared with.
         seed: of the bootstrap.
     """
+    asked = systems[baseline]
     every = {
         name: [_with_items(record) for record in records if record["evidence"]]
         for name, records in systems.items()
@@ -35,7 +36,11 @@ def report_recall(systems: Records, baseline: str, seed: int) -> list[str]:
         return ["No question has evidence."]
     systems = {name: records for name, records in every.items() if records[0]["ranked"]}
     unranked = {name: records for name, records in every.items() if name not in systems}
-    sections = [_whole(unranked)] if unranked else []
+    sections = [
+        f"{len(asked) - len(every[baseline])} of them have no evidence and are left out; "
+        f"{sum(r.get('dropped', 0) for r in asked)} pieces of evidence name no turn."
+    ]
+    sections += [_whole(unranked)] if unranked else []
     if baseline not in systems:
         return sections
     sections.append(_overview(systems))

@@ -20,6 +20,7 @@ from rulemem.bench.tables import Record
 from rulemem.errors import InputError
 
 Records = dict[str, Sequence[Record]]
+_REPORTS = {RECALL: report_recall, ANSWERS: report_answers}
 
 
 def write_report(folder: RunFolder, baseline: str = "") -> str:
@@ -34,25 +35,22 @@ def write_report(folder: RunFolder, baseline: str = "") -> str:
     """
     description = folder.describe()
     seed = int(description["config"]["seed"])
-    sections = [_head(description)]
-    for part, report in ((RECALL, report_recall), (ANSWERS, report_answers)):
-        records, note = _common(folder, part)
-        if records:
-            chosen = _chosen(baseline, records)
-            sections += [f"## {part.capitalize()}", note, *report(records, chosen, seed)]
-    if len(sections) == 1:
+    parts = {part: _common(folder, part) for part in _REPORTS}
+    measured = list(dict.fromkeys(name for records, _ in parts.values() for name in records))
+    if not measured:
         raise InputError(f"The run in {str(folder.path)!r} has no records yet.")
-    sections += report_costs(folder)
-    return "\n\n".join(section for section in sections if section) + "\n"
-
-
-def _chosen(baseline: str, records: Records) -> str:
-    if baseline and baseline not in records:
+    if baseline and baseline not in measured:
         raise InputError(
             f"There are no records of {baseline!r}.",
-            hint=f"There are some of {', '.join(records)}.",
+            hint=f"There are some of {', '.join(measured)}.",
         )
-    return baseline or next(iter(records))
+    sections = [_head(description, folder.ingests())]
+    for part, (records, note) in parts.items():
+        if records:
+            chosen = baseline if baseline in records else next(iter(records))
+            sections += [f"## {part.capitalize()}", note, *_REPORTS[part](records, chosen, seed)]
+    sections += report_costs(folder)
+    return "\n\n".join(section for section in sections if section) + "\n"
 
 
 def _common(folder: RunFolder, part: str) -> tuple[Records, str]:
@@ -81,21 +79,27 @@ def _say(conversations: Sequence[str]) -> str:
     return ", ".join(f"{name} (tuned on)" if name in TUNED_ON else name for name in conversations)
 
 
-def _head(description: dict[str, Any]) -> str:
+def _head(description: dict[str, Any], ingests: Sequence[Record]) -> str:
     config = description["config"]
     sessions = description["sessions"]
     commits = list(dict.fromkeys(session["commit"] for session in sessions))
-    models = {role: model["name"] for role, model in config["models"].items()}
+    builders = [ingest["builder"] for ingest in ingests if ingest["builder"]]
+    built = dict.fromkeys(f"{_models(b['models'])}, commit {b['commit']}" for b in builders)
     return "\n".join(
         [
             "# LoCoMo",
             "",
             f"- data: {config['data']['file']}, sha256 {config['data']['sha256']}",
             f"- rulemem {sessions[-1]['version']}, commit {', '.join(commits)}",
-            f"- models: {', '.join(f'{role} {name}' for role, name in models.items())}",
+            f"- models of this run: {_models(config['models'])}",
+            *(f"- memories built with {line}" for line in built),
             f"- seed {config['seed']}; begun {sessions[0]['started']}",
             "- categories by LoCoMo's numbers and names; macro: mean of the categories 1 to 4 "
             "that have questions; per question: mean over their questions",
             "- hashes of models and prompts, and the weights of every system: run.json",
         ]
     )
+
+
+def _models(models: dict[str, Any]) -> str:
+    return ", ".join(f"{role} {model['name']}" for role, model in models.items())

@@ -6,7 +6,7 @@ memory says (`overlays.py`). What is left out has weight 0; all else keeps its d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, cast
@@ -26,7 +26,9 @@ from rulemem.types import Evidence, Turn
 
 NAME = "rulemem"
 _WITHOUT_SIGNAL = f"{NAME}-minus-"
-_TURNS = ("turn_text", "window_text", "window_dense", "next_text", "next_dense")
+# signals by what their names begin with, so that one that is added belongs to its kind
+_TURNS = ("turn_", "window_", "next_")
+_KEYS, _BODIES = "keys", "bodies"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,25 +44,25 @@ class Arm:
 def list_arms() -> dict[str, Arm]:
     """All arms by name: the product, the ablations, the controls, each signal left out."""
     default = RecallConfig()
-    no_rules = _without(default, "keys", "bodies")
+    no_rules = _set(default, _list_signals(_KEYS, _BODIES), 0.0)
+    strength = max(default.bodies, default.bodies_of_why) or 1.0
     arms = [
         Arm(name=NAME, about="the product as it is"),
         Arm(name=f"{NAME}-no-rules", about="neither head keys nor bodies", recall=no_rules),
         Arm(
             name=f"{NAME}-bodies",
-            about="rules by their bodies only, as in the paper",
-            recall=replace(default, keys=0.0, bodies=default.bodies or 1.0),
+            about="rules by their bodies only, whatever is asked, as in the paper",
+            recall=_set(no_rules, _list_signals(_BODIES), strength),
         ),
         Arm(
             name=f"{NAME}-no-rpc",
             about="every induced rule admitted",
-            recall=replace(default, bodies=default.bodies or 1.0),
             overlay=WithoutValidation,
         ),
         Arm(
             name=f"{NAME}-facts-only",
             about="only facts vote for turns",
-            recall=_without(no_rules, *_TURNS),
+            recall=_set(no_rules, _list_signals(*_TURNS), 0.0),
         ),
         Arm(
             name=f"{NAME}-random-keys",
@@ -77,22 +79,24 @@ def list_arms() -> dict[str, Arm]:
         Arm(
             name=f"{_WITHOUT_SIGNAL}{signal}",
             about=f"{signal} left out",
-            recall=_without(default, signal),
+            recall=_set(default, [signal], 0.0),
         )
-        for signal in _weights(default)
+        for signal in _list_signals("")
+        if getattr(default, signal)
     ]
     return {arm.name: arm for arm in arms}
 
 
-def _without(config: RecallConfig, *signals: str) -> RecallConfig:
-    weights: dict[str, Any] = dict.fromkeys(signals, 0.0)
-    return replace(config, **weights)
+def _set(config: RecallConfig, signals: Iterable[str], weight: float) -> RecallConfig:
+    changed: dict[str, Any] = dict.fromkeys(signals, weight)
+    return replace(config, **changed)
 
 
-def _weights(config: RecallConfig) -> list[str]:
-    """Names of the signals that have a weight."""
-    values = {entry.name: getattr(config, entry.name) for entry in fields(config)}
-    return [name for name, value in values.items() if isinstance(value, float) and value]
+def _list_signals(*beginnings: str) -> list[str]:
+    """Names of the signals that begin so; whole numbers of a config are limits, no weights."""
+    config = RecallConfig()
+    names = [f.name for f in fields(config) if isinstance(getattr(config, f.name), float)]
+    return [name for name in names if name.startswith(beginnings)]
 
 
 class RuleMemSystem:

@@ -148,6 +148,7 @@ def _head(question: Question) -> dict[str, Any]:
         "qid": question.qid,
         "category": question.category,
         "evidence": list(question.evidence),
+        **({"dropped": question.dropped} if question.dropped else {}),
     }
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,8 @@ class Recalled:
     evidence: tuple[Evidence, ...]
     activations: tuple[Activation, ...] = ()
     keys: tuple[KeyHit, ...] = ()
+    grounds: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # rule -> turns of the
+    # facts that fit its premises best, one per premise
 
 
 def recall(
@@ -102,6 +104,7 @@ def recall(
         evidence=tuple(signals.ranked(limit, config.person)),
         activations=tuple(activations),
         keys=tuple(keys),
+        grounds=signals.grounds,
     )
 
 
@@ -115,6 +118,7 @@ class _Signals:
         self._scores: dict[int, float] = defaultdict(float)
         self._routes: dict[int, dict[str, None]] = defaultdict(dict)
         self._matched = False
+        self.grounds: dict[int, tuple[int, ...]] = {}
 
     def is_empty(self) -> bool:
         """Whether no list found anything that has to do with the question."""
@@ -181,6 +185,9 @@ class _Signals:
         found = [self._of_person(hits) for hits in found]
         for (activation, _), hits in zip(queries, found, strict=True):
             votes = self._votes(hits)
+            if votes:
+                best = max(votes, key=lambda id: votes[id])
+                self.grounds[activation.rule.id] = (*self.grounds.get(activation.rule.id, ()), best)
             route = f"rule:{activation.rule.id}"
             self._add(votes, weight * activation.similarity, route)
 

@@ -9,11 +9,13 @@ Source: RuleMem, Explicit Reasoning; the answer's form is Assumption ADR-0007.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, Field, ValidationError
 
+from rulemem.clauses import bind
 from rulemem.dates import MONTH_NAMES, render_when
 from rulemem.errors import ModelError, ReplyRejected
 from rulemem.lexical import content_terms
@@ -22,11 +24,13 @@ from rulemem.prompts import load_prompt
 from rulemem.prompts.json_reply import parse_json
 from rulemem.slots import slot_of_relation
 from rulemem.top_down.ground import Question
-from rulemem.types import Evidence, Fact, Rule, When
+from rulemem.types import Activation, Evidence, Fact, When
 
 EXTRACTIVE = "extractive@1"
+_GLOSS = re.compile(r"\s*\([^()]*=[^()]*\)")  # what we put after a message, copied by the model
 _UNKNOWN = {"unknown", "none", "no information", "not mentioned", "not known", "n/a", ""}
 _MOST_CITED = 3
+_MATCHES = 3  # messages named beside a rule
 _LONGEST_TURN = 420  # characters of a turn that the model sees
 _SCHEMA = {
     "type": "object",
@@ -57,7 +61,10 @@ class Conclusion:
 
 
 def conclude(
-    question: Question, evidence: Sequence[Evidence], rules: Sequence[Rule], model: TextModel
+    question: Question,
+    evidence: Sequence[Evidence],
+    activations: Sequence[Activation],
+    model: TextModel,
 ) -> Conclusion:
     """Ask the model once, check what it says, and settle times by code.
 
@@ -70,7 +77,7 @@ def conclude(
         prompt=prompt.tag,
         system=prompt.system,
         user=prompt.render(
-            rules="\n".join(f"R{n}. {_clause(r)}" for n, r in enumerate(rules, 1)) or "(none)",
+            rules="\n".join(_rule_line(a, evidence) for a in activations) or "(none)",
             evidence="\n".join(_line(n, item) for n, item in enumerate(evidence, 1)),
             question=question.text,
         ),
@@ -80,7 +87,7 @@ def conclude(
     reply = _ask(model, request)
     answerer = f"{prompt.tag}/{model.name}"
     cited = [evidence[n - 1] for n in dict.fromkeys(reply.evidence) if 1 <= n <= len(evidence)]
-    text = " ".join(reply.answer.split()).strip(" .")
+    text = " ".join(_GLOSS.sub("", reply.answer).split()).strip(" .")
     if text.casefold() in _UNKNOWN:
         return _refuse("No recalled message answers the question.", answerer)
     if not cited:
@@ -147,8 +154,15 @@ def _refuse(reason: str, answerer: str) -> Conclusion:
     return Conclusion(text="", cited=(), answerable=False, reason=reason, answerer=answerer)
 
 
-def _clause(rule: Rule) -> str:
-    return f"IF {' AND '.join(rule.body)} THEN {rule.head}"
+def _rule_line(activation: Activation, evidence: Sequence[Evidence]) -> str:
+    """A rule bound to the person asked about, and the messages that may show its conditions."""
+    names = {placeholder.strip("[]"): name for placeholder, name in activation.bindings}
+    rule = activation.rule
+    body = " AND ".join(bind(atom, names) for atom in rule.body)
+    route = f"rule:{rule.id}"
+    seen = [f"[{n}]" for n, item in enumerate(evidence, 1) if route in item.routes][:_MATCHES]
+    matches = f" Look at {', '.join(seen)} first." if seen else ""
+    return f"IF {body} THEN {bind(rule.head, names)}.{matches}"
 
 
 def _line(number: int, item: Evidence) -> str:
