@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -30,7 +32,9 @@ from rulemem.cli.app import app
 from rulemem.cli.program import move_to_front
 from rulemem.cli.screen import printable
 from rulemem.errors import BudgetExceeded
+from rulemem.models.cached import CachedTextModel
 from rulemem.models.choose import Models
+from rulemem.ports import TextRequest
 from rulemem.testing import HashEmbedder, ListExtractor, ScriptedText, stub_models
 from rulemem.types import Turn
 
@@ -516,6 +520,27 @@ def test_forget_takes_the_answers_along(filled: Cli) -> None:
     filled.run("explain", "a1", code=1)
 
 
+def test_forget_reaches_the_replies_that_are_kept_on_disk(
+    filled: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a model once said about a forgotten turn goes too, though no model is loaded."""
+    monkeypatch.setenv("RULEMEM_CACHE_DIR", str(tmp_path / "cache"))
+    inner = ScriptedText(lambda _: "noted")
+    replies = CachedTextModel(inner, tmp_path / "cache" / "replies.db")
+
+    def ask(about: str) -> None:
+        request = TextRequest(stage="s", prompt="p@1", system="", user=f"Read this: {about}")
+        replies.complete([request])
+
+    for message in (CHAT[0]["content"], CHAT[1]["content"]):
+        ask(message)
+    filled.run("forget", "--turn", "t1", "--yes")
+    for message in (CHAT[1]["content"], CHAT[0]["content"]):
+        ask(message)
+    asked = [request.user for request in inner.requests]
+    assert asked[2:] == [f"Read this: {CHAT[0]['content']}"]
+
+
 def test_forget_of_what_is_not_there_ends_with_3(filled: Cli) -> None:
     """A selector that matches nothing is no silent success."""
     assert "nothing was forgotten" in filled.run("forget", "--turn", "99", "--yes", code=3).stdout
@@ -606,6 +631,52 @@ def test_a_poor_terminal_is_no_reason_to_crash(cli: Cli, encoding: str) -> None:
     assert record[0]["text"] == words
 
 
+def on_terminal(*words: str, columns: int) -> tuple[str, str]:
+    """Run a command in a process with a terminal; return what was written to it, and stdout
+    if that is no part of it ("-" as the first word)."""
+    apart = words[0] == "-"
+    code = (
+        "from rulemem.cli.app import app\n"
+        "from rulemem.testing import stub_models\n"
+        f"app({list(words[apart:])!r}, obj=stub_models(facts={FACTS!r}))\n"
+    )
+    terminal, end = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=end,
+        stdout=subprocess.PIPE if apart else end,
+        stderr=end,
+        env={**os.environ, "COLUMNS": str(columns), "TERM": "xterm"},
+    ) as process:
+        os.close(end)
+        written = b""
+        with suppress(OSError):  # Linux says "input/output error" at the end
+            while block := os.read(terminal, 65536):
+                written += block
+        stdout = process.stdout.read() if process.stdout else b""
+    os.close(terminal)
+    assert process.returncode == 0, written
+    return written.decode(), stdout.decode()
+
+
+def test_on_a_terminal_progress_is_a_bar(cli: Cli) -> None:
+    """The bar is drawn on the terminal, and stdout stays one document."""
+    written, stdout = on_terminal("-", "add", "chat.json", "--json", columns=80)
+    assert "\x1b[" in written
+    assert "3/3" in written
+    assert json.loads(stdout)["turns_new"] == 3
+
+
+def test_on_a_terminal_long_text_is_wrapped_beside_its_columns(filled: Cli) -> None:
+    """The second line of a clause begins where the first one does."""
+    lines = on_terminal("rules", columns=72)[0].splitlines()
+    start = lines[0].index("clause")
+    assert all(len(line) <= 72 for line in lines)
+    folded = [line for line in lines[1:] if line.startswith(" " * start)]
+    assert folded
+    assert all(line[start] != " " for line in folded)
+
+
 # --- being stopped ---------------------------------------------------------------------------
 
 
@@ -637,7 +708,9 @@ def test_a_process_that_is_interrupted_ends_with_130(cli: Cli) -> None:
     code = """
 import sys, time
 from rulemem.cli.app import app
+from rulemem.models.cached import CachedTextModel
 from rulemem.models.choose import Models
+from rulemem.ports import TextRequest
 from rulemem.testing import HashEmbedder
 class Slow:
     name = "slow@1"

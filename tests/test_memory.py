@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
 from rulemem import ConfigError, InputError, Memory
 from rulemem.errors import ModelUnavailable
+from rulemem.models.cached import CachedTextModel
+from rulemem.models.metered import MeteredText
 from rulemem.testing import ScriptedText, stub_models
 
 MESSAGES = [
@@ -233,3 +236,16 @@ def test_rules_of_a_pack_are_kept_and_malformed_ones_refused(memory: Memory) -> 
     assert memory.import_rules({"name": "p", "rules": [good]}, scope="s") == 1
     assert memory.import_rules({"name": "p", "rules": [good]}, scope="s") == 0
     assert [rule.inducer for rule in memory.rules(scope="s")] == ["pack:p"]
+
+
+def test_forget_reaches_the_reply_cache(tmp_path: Path) -> None:
+    """A model's cached reply about a forgotten turn is paid for anew, not remembered."""
+    text = ScriptedText(lambda _: '{"evidence": [1], "answer": "the charity race"}')
+    replies = CachedTextModel(text, tmp_path / "replies.db")
+    models = replace(stub_models(facts=FACTS), text=MeteredText(replies), replies=replies)
+    memory = Memory(":memory:", models=models)
+    memory.add(MESSAGES, scope="s")
+    memory.ask("What did Nora run?", scope="s")
+    assert b"charity race" in (tmp_path / "replies.db").read_bytes()
+    memory.forget(scope="s", everything=True)
+    assert b"charity race" not in (tmp_path / "replies.db").read_bytes()

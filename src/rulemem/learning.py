@@ -131,9 +131,14 @@ class Learner:
         return _spread(paths, most)
 
     def _judge(self, scope: str, rules: Sequence[Rule]) -> list[Rule]:
-        """Stage 2: evidence, likelihoods, verdict; without a scorer rules stay candidates."""
+        """Stage 2: evidence, likelihoods, verdict; without a scorer rules stay candidates.
+
+        Rules of a pack were admitted by hand, and no verdict takes that back.
+        """
+        by_hand = [rule for rule in rules if rule.inducer.startswith("pack:")]
+        rules = [rule for rule in rules if rule not in by_hand]
         if self.likelihood is None or not rules:
-            return list(rules)
+            return [*by_hand, *rules]
 
         def search(texts: Sequence[str], limit: int) -> list[list[tuple[Fact, float]]]:
             found = self.store.nearest(scope, "fact", self.embedder.embed(texts), limit)
@@ -150,10 +155,11 @@ class Learner:
             rules, evidence, self.likelihood, self.embedder, self.config.consistency
         )
         self.rest()
-        return [
+        judged = [
             replace(rule, verdict=v, status="admitted" if v.admitted else "rejected")
             for rule, v in zip(rules, verdicts, strict=True)
         ]
+        return [*by_hand, *judged]
 
     def _commit(self, scope: str, rules: Sequence[Rule], task: str, learned: Sequence[int]) -> None:
         texts = [key.text for rule in rules for key in rule.keys if key.id == 0]

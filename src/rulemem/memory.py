@@ -236,7 +236,13 @@ class Memory:
                 f"forget in scope {scope!r} names no turns, conversation or session.",
                 hint="To forget the whole scope, pass everything=True.",
             )
-        return self._store.forget(scope, turn_ids=turns, conversation=conversation, session=session)
+        gone = self._forgotten_texts(scope, turns, conversation, session)
+        receipt = self._store.forget(
+            scope, turn_ids=turns, conversation=conversation, session=session
+        )
+        if self._models.replies is not None and gone:
+            self._models.replies.drop_mentioning(gone)
+        return receipt
 
     # --- read-only views -------------------------------------------------------------------
     def turns(self, *, scope: str, conversation: str | None = None) -> list[Turn]:
@@ -380,11 +386,17 @@ class Memory:
         conversation: str | None,
         session: str | None,
     ) -> list[str]:
-        """Words of the turns that are about to go, by which cached replies are found."""
+        """Words by which cached replies about turns that go are found: theirs and their facts'.
+
+        Too much is deleted rather than too little: a lost reply only costs its price again.
+        """
         turns = self._store.turns(scope, ids=ids, conversation=conversation)
-        texts = (" ".join(t.content.split()) for t in turns if session in (None, t.session))
-        # Too much is deleted rather than too little: a lost reply only costs its price again.
-        return list(dict.fromkeys(text[:_TRACE] for text in texts if text))
+        turns = [turn for turn in turns if session in (None, turn.session)]
+        facts = self._store.facts(scope, turn_ids=[turn.id for turn in turns])
+        texts = [" ".join(turn.content.split())[:_TRACE] for turn in turns]
+        texts += [line[:_TRACE] for turn in turns for line in turn.content.splitlines()]
+        texts += [fact.text for fact in facts]
+        return [text for text in dict.fromkeys(texts) if text.strip()]
 
     def _settle(self, scope: str) -> Cost:
         """Move what the model spent since the last time into the store's totals."""

@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from datetime import timedelta, tzinfo
 from functools import partial
+from typing import Literal
 
 from rulemem.times import spans
 from rulemem.times.relative import Frame, Match, chosen, group
@@ -108,7 +109,7 @@ def read_numeric_day(match: Match, frame: Frame) -> When | None:
     if not 1 <= min(first, second) <= 12 < max(first, second) <= 31:
         return UNKNOWN if min(first, second) >= 1 and max(first, second) <= 12 else None
     day, month = max(first, second), min(first, second)
-    prefer = "future" if frame.tense == "future" else "past"
+    prefer: Literal["past", "future"] = "future" if frame.tense == "future" else "past"
     name = spans.MONTH_NAMES[month - 1]
     found = read_date(f"{day} {name}", frame.base, prefer)
     return spans.day(found.replace(tzinfo=frame.zone)) if found else UNKNOWN

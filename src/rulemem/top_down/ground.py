@@ -1,8 +1,7 @@
 """Grounding: whom and when a question is about, and placeholders bound to that.
 
-Names are matched against those the memory knows (speakers and subjects), never guessed by a
-model. Times in a question are resolved against `now`, never against the machine's clock. Knows
-nothing of ranking.
+Names are matched against those of the speakers, never guessed by a model. Times in a question are
+resolved against `now`, never against the machine's clock. Knows nothing of ranking.
 
 Source: Assumption ADR-0007 (binding [Person] to the person asked about).
 """

@@ -1,9 +1,8 @@
 """The proof of an answer: built from what was cited, and checked by a program.
 
 rule -> premises -> facts -> quoted turns. `check_proof` verifies mechanically that every id exists
-in the scope, every quote stands in its turn, every premise is about the entity that it claims,
-and nothing cited was said after the moment that the question is asked for. Knows nothing of
-models.
+in the scope, every quote stands in its turn and was said by whom it names, and every premise is
+about the entity that it claims. Knows nothing of models.
 
 Source: product.md, promise 1; Assumption ADR-0007.
 """
