@@ -375,7 +375,9 @@ class Memory:
             grounds = recalled.grounds.get(rule.rule.id, ())
             matching = [item for item in recalled.evidence if item.turn.id in grounds]
             if matching:
-                return conclude(question, matching, [rule], self._models.text)
+                found = conclude(question, matching, [rule], self._models.text)
+                if found.answerable:
+                    return found
         shown = admitted[:_RULES_SHOWN]
         return conclude(question, recalled.evidence, shown, self._models.text)
 

@@ -89,21 +89,22 @@ def _add(tour: _Tour) -> None:
 
 
 def _learn(tour: _Tour) -> None:
-    """Learn rules; without a language model, take those of the pack."""
+    """Take the everyday rules of a pack; with a language model, learn more from the talk."""
     started = time.perf_counter()
-    if tour.session.settings.llm == "none":
-        added = tour.memory.import_rules(read_pack(tour.examples / PACK), scope=SCOPE)
-        line = "No language model: nothing is learned. Rules are taken from a pack instead"
-        blocks = [f"{line}: {render.count(added, 'rule')}."]
-        tour.step("learn", started, {"rules_new": added}, blocks)
-        return
+    added = tour.memory.import_rules(read_pack(tour.examples / PACK), scope=SCOPE)
+    tour.step(
+        "rule pack",
+        started,
+        {"rules_new": added},
+        [f"{render.count(added, 'everyday rule')} from {PACK}, written by hand, no score"],
+    )
+    started = time.perf_counter()
     with show_stages(tour.session.screen) as progress:
         report = tour.memory.learn(scope=SCOPE, progress=progress)
-    rules = tour.memory.rules(scope=SCOPE)
-    result = {"report": report, "rules": rules}
-    tour.step(
-        "learn", started, result, [*render.learn_report(report), *render.rules(rules, "admitted")]
-    )
+    learned = [r for r in tour.memory.rules(scope=SCOPE) if r.verdict is not None]
+    result = {"report": report, "rules": learned}
+    shown = render.rules(learned, "admitted") if learned else []
+    tour.step("learn", started, result, [*render.learn_report(report), *shown])
 
 
 def _ask(tour: _Tour, shows: str, question: str, expected: str) -> None:
