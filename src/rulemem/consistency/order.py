@@ -17,16 +17,13 @@ from rulemem.clauses import bind
 from rulemem.ports import Embedder
 from rulemem.types import Fact, Rule
 
-_SPEAKS_OF = 0.4  # cosine from which a fact speaks of an atom
-
 
 def temporal_order(rule: Rule, facts: Sequence[Fact], embedder: Embedder) -> float:
     """How clearly the head's fact follows the body's.
 
     Returns:
         Positive when it follows, negative when it precedes; 0 where there are fewer than two
-        facts, no fact speaks of body and head, a date is missing, or both are of one day. At most 4
-        in size.
+        facts, a date is missing, or both are of one day. At most 4 in size.
     """
     if len(facts) < 2:
         return 0.0
@@ -39,7 +36,7 @@ def temporal_order(rule: Rule, facts: Sequence[Fact], embedder: Embedder) -> flo
     others = [i for i in range(len(facts)) if i != last]
     first = max(others, key=lambda i: float(to_body[i]))
     days = _days_between(facts[first], facts[last])
-    if days is None or days == 0 or min(to_head[last], to_body[first]) < _SPEAKS_OF:
+    if days is None or days == 0:
         return 0.0
     margin = float(to_head[last] - to_head[first] + to_body[first] - to_body[last])
     return margin if days > 0 else -margin
