@@ -1,13 +1,24 @@
-"""What several tests of the benchmark share: a small dataset of our own, and where LoCoMo lies."""
+"""What tests of the benchmark share: a small dataset, a system without a memory, LoCoMo's place."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rulemem.bench.locomo import Dataset
+from rulemem.bench.run import Plan
+from rulemem.bench.run_folder import RunFolder
+from rulemem.bench.systems import Ingested, Passage, Reply
+from rulemem.errors import ModelUnavailable, RuleMemError
+from rulemem.types import Cost, Turn
+
+CODE = {"version": "1", "commit": "c0ffee"}
 
 SIBLING = Path(__file__).parents[2] / "shared" / "data"
 LOCOMO = Path(os.environ.get("RULEMEM_LOCOMO") or SIBLING)
@@ -96,3 +107,68 @@ def tiny_file(folder: Path) -> Path:
     path = folder / "tiny.json"
     path.write_text(json.dumps([tiny_sample(), tiny_sample("pond-2")]), "utf-8")
     return path
+
+
+@dataclass
+class FakeSystem:
+    """A system that finds turns in their order and answers what it is told to."""
+
+    name: str = "fake"
+    ranked: bool = True
+    settings: dict[str, Any] = field(default_factory=dict)
+    reply: Reply | RuleMemError = field(
+        default_factory=lambda: Reply(text="a grey parrot", refused=False, cost=Cost(calls=1))
+    )
+    fails_at: str = ""
+    tokens: int = 10
+    log: list[str] = field(default_factory=list)
+    turns: Sequence[Turn] = ()
+
+    def open(self, conversation: str, folder: Path) -> None:
+        self.log.append(f"open {conversation}")
+
+    def ingest(self, turns: Sequence[Turn]) -> Ingested:
+        self.turns = turns
+        return Ingested(turns=len(turns), seconds={"read": 2.0}, costs={"extract": Cost(calls=5)})
+
+    def retrieve(self, query: str, k: int) -> list[Passage]:
+        self.log.append(query)
+        if self.fails_at and self.fails_at in query:
+            raise ModelUnavailable("gone")
+        return [
+            Passage(text="word " * self.tokens, turns=(turn.key,), score=0.5, routes=("text",))
+            for turn in self.turns[:k]
+        ]
+
+    def render(self, passages: Sequence[Passage]) -> str:
+        return ""
+
+    def answer(self, question: str, passages: Sequence[Passage], *, preamble: str = "") -> Reply:
+        if isinstance(self.reply, RuleMemError):
+            raise self.reply
+        return self.reply
+
+    def close(self) -> None:
+        self.log.append("close")
+
+
+def begin_run(folder: Path, *systems: FakeSystem) -> RunFolder:
+    """Begin a run of some systems."""
+    run = RunFolder(folder)
+    config = {
+        "data": {"file": "tiny.json", "sha256": "0"},
+        "seed": 0,
+        "models": {"llm": {"name": "none"}},
+        "systems": {system.name: system.settings for system in systems},
+    }
+    run.begin(config, CODE)
+    return run
+
+
+def silent(label: str, done: int, total: int) -> None:
+    """Hear of progress, and say nothing."""
+
+
+def plan_all(tiny: Dataset, *systems: FakeSystem) -> Plan:
+    """All questions, asked of some systems."""
+    return Plan(dataset=tiny, questions=tiny.questions, systems=systems)

@@ -14,6 +14,7 @@ from typing import Any
 
 import platformdirs
 import pytest
+from hypothesis import settings
 
 from rulemem.cli.models import needed_models
 from rulemem.config import Settings
@@ -25,6 +26,10 @@ PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}
 CACHE = Path(os.environ.get("RULEMEM_CACHE_DIR") or platformdirs.user_cache_dir("rulemem"))
 MISSING = [name for name in needed_models(Settings()) if locate(name, CACHE) is None]
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+# A machine that is busy is no failure; how long the whole may take is limited elsewhere.
+settings.register_profile("rulemem", settings(), deadline=None)
+settings.load_profile("rulemem")
 
 _skipped: list[str] = []
 _refused: list[str] = []

@@ -52,13 +52,23 @@ def add_some(store: SqliteStore, name: str, number: int) -> None:
 
 
 def add_on_both_sides_of_a_fork(store: SqliteStore, name: str) -> None:
-    """Use a store that was opened before a fork in the child and in the parent."""
+    """Use a store that was opened before a fork in the parent, and after it is done in the child.
+
+    The last one to close a file throws its log away: a child that went on with the connection of
+    its parent would then write where nobody looks.
+    """
     add_some(store, f"{name} before", 3)
+    told, tell = os.pipe()
     child = os.fork()
-    add_some(store, f"{name} {'parent' if child else 'child'}", 20)
     if child:
+        add_some(store, f"{name} parent", 20)
+        store.close()
+        os.write(tell, b".")
         _, status = os.waitpid(child, 0)
         sys.exit(os.waitstatus_to_exitcode(status))
+    os.read(told, 1)
+    add_some(store, f"{name} child", 20)
+    os._exit(0)  # without closing, as a killed one does
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from tests.bench_records import tiny_file
 from rulemem.bench.arms import FLOOR, FULL, Workshop, list_systems, make_system, resolve_systems
 from rulemem.bench.baselines import FullContext
 from rulemem.bench.locomo import load_locomo
-from rulemem.bench.overlays import RandomKeys, RandomRules, WithoutValidation
 from rulemem.bench.plain_answer import NOT_MENTIONED, answer_plainly
 from rulemem.bench.rankers import BM25, Dense, Fused, Ranker
 from rulemem.bench.recall import count_tokens
@@ -219,6 +217,41 @@ def test_rulemem_retrieves_from_the_shared_memory(turns: tuple[Turn, ...], tmp_p
     system.close()
 
 
+def test_arms_differ_over_one_memory(turns: tuple[Turn, ...], tmp_path: Path) -> None:
+    """A head key leads to its turn, to others in the control, nowhere without rules."""
+    workshop = _workshop(tmp_path)
+    workshop.stores.build("pond-1", turns)
+    embedder = workshop.models.embedder
+    path = workshop.stores.path("pond-1")
+    store = SqliteStore(path, embedder_name=embedder.name, dimension=embedder.dimension)
+    (turn,) = (turn for turn in store.turns(SCOPE) if turn.key == "D2:2")
+    fact = Fact(
+        subject="Priya", relation="break", object="wrist", text="Priya broke a wrist.",
+        speaker="Priya", turn_ids=(turn.id,), extractor="list@1",
+    )  # fmt: skip
+    (fact_id,) = (
+        o.id for o in store.commit_facts(SCOPE, [fact], embedder.embed([fact.text]), [turn.id])
+    )
+    key = HeadKey(text="Priya may cancel a concert", fact_ids=(fact_id,), turn_ids=(turn.id,))
+    rule = Rule(
+        body=("[Person] breaks [Limb]",), head="[Person] may cancel a concert", keys=(key,),
+        inducer="imply@1/x",
+    )  # fmt: skip
+    store.commit_rules(SCOPE, [rule], embedder.embed([key.text]), embedder.embed([rule.head]))
+    store.close()
+    led: dict[str, set[str]] = {}
+    for name in ("rulemem", "rulemem-no-rules", "rulemem-random-keys"):
+        system = make_system(name, workshop)
+        system.open("pond-1", tmp_path / "work")
+        system.ingest(turns)
+        found = system.retrieve("Why may Priya cancel a concert?", 5)
+        led[name] = {p.turns[0] for p in found if any(r.startswith("key:") for r in p.routes)}
+        system.close()
+    assert (led["rulemem"], led["rulemem-no-rules"]) == ({"D2:2"}, set())
+    assert led["rulemem-random-keys"] < {"D1:1", "D1:3", "D2:2"}
+    assert len(led["rulemem-random-keys"]) == 1
+
+
 def test_a_memory_is_built_once(turns: tuple[Turn, ...], tmp_path: Path) -> None:
     """A finished memory is not touched again, and says what built it."""
     stores = _stores(tmp_path)
@@ -251,78 +284,3 @@ def test_an_interrupted_build_goes_on(turns: tuple[Turn, ...], tmp_path: Path) -
     done = _stores(tmp_path, stub_models(text=quiet, facts=facts), llm="x").build("pond-1", turns)
     assert json.loads((tmp_path / "pond-1.json").read_text())["finished"] is True
     assert done.seconds["add"] > note["seconds"]["add"]
-
-
-# --- overlays --------------------------------------------------------------------------------
-@pytest.fixture
-def ruled(turns: tuple[Turn, ...]) -> Iterator[SqliteStore]:
-    """A store with turns, three rules of two states, a head key and the candidate behind it."""
-    embedder = HashEmbedder()
-    store = SqliteStore(":memory:", embedder_name=embedder.name, dimension=embedder.dimension)
-    store.add_turns(SCOPE, turns)
-    stored = store.turns(SCOPE)
-    fact = Fact(
-        subject="Priya", relation="adopt", object="parrot", text="Priya adopted a parrot.",
-        speaker="Priya", turn_ids=(stored[0].id,), extractor="t@1",
-    )  # fmt: skip
-    store.commit_facts(SCOPE, [fact], embedder.embed([fact.text]), [stored[0].id])
-    (fact,) = store.facts(SCOPE)
-    key = HeadKey(text="Priya may travel less", fact_ids=(fact.id,), turn_ids=fact.turn_ids)
-    rules = [
-        Rule(body=("[Person] adopts [Pet]",), head="[Person] may travel less", inducer="imply@1/x",
-             keys=(key,)),
-        Rule(body=("[Person] adopts [Pet]",), head="[Person] may buy food", inducer="i@1/x",
-             status="admitted"),
-        Rule(body=("[Person] sings",), head="[Person] may buy a kayak", inducer="i@1/x",
-             status="rejected"),
-        Rule(body=("[Person] skates",), head="[Person] may fall", inducer="i@1/x",
-             status="admitted"),
-    ]  # fmt: skip
-    store.commit_rules(
-        SCOPE, rules, embedder.embed([key.text]), embedder.embed([rule.head for rule in rules])
-    )
-    yield store
-    store.close()
-
-
-def test_random_keys_keep_the_speaker(ruled: SqliteStore) -> None:
-    """A key points to turns of the same speaker, the same ones each time, by its seed."""
-    (hit,) = ruled.nearest(SCOPE, "key", HashEmbedder().embed(["travel"]), 5)[0]
-    speakers = {turn.id: turn.speaker for turn in ruled.turns(SCOPE)}
-    drawn = set()
-    for seed in range(20):
-        (key,) = RandomKeys(ruled, SCOPE, seed).keys(SCOPE, [hit.item])
-        assert (key,) == tuple(RandomKeys(ruled, SCOPE, seed).keys(SCOPE, [hit.item]))
-        assert {speakers[id] for id in key.turn_ids} == {"Priya"}
-        drawn.add(key.turn_ids)
-    assert len(drawn) == 3  # Priya has three turns
-    assert RandomKeys(ruled, SCOPE, 0).turns(SCOPE) == ruled.turns(SCOPE)
-
-
-def test_random_rules_are_admitted_ones_at_the_same_strength(ruled: SqliteStore) -> None:
-    """The control activates as many admitted rules, with the similarities of the right ones."""
-    vector = HashEmbedder().embed(["buy food"])[0]
-    right = ruled.nearest_heads(SCOPE, vector, 1, "admitted")
-    admitted = {rule.id for rule in ruled.rules(SCOPE, status="admitted")}
-    drawn = {
-        RandomRules(ruled, SCOPE, seed).nearest_heads(SCOPE, vector, 1, "admitted")[0].item
-        for seed in range(20)
-    }
-    assert drawn == admitted
-    control = RandomRules(ruled, SCOPE, 0).nearest_heads(SCOPE, vector, 1, "admitted")
-    assert [hit.score for hit in control] == [hit.score for hit in right]
-
-
-def test_without_validation_every_induced_rule_is_admitted(ruled: SqliteStore) -> None:
-    """Rejected rules are activated too and count as admitted; one-premise candidates do not."""
-    overlay = WithoutValidation(ruled, SCOPE, 0)
-    vector = HashEmbedder().embed(["[Person] may buy a kayak"])[0]
-    hits = overlay.nearest_heads(SCOPE, vector, 10, "admitted")
-    heads = {rule.id: rule.head for rule in ruled.rules(SCOPE)}
-    assert heads[hits[0].item] == "[Person] may buy a kayak"
-    assert len(hits) == 3 and "[Person] may travel less" not in {heads[h.item] for h in hits}
-    assert {rule.status for rule in overlay.rules(SCOPE, ids=[h.item for h in hits])} == {
-        "admitted"
-    }
-    assert len(overlay.rules(SCOPE, status="admitted")) == 3
-    assert len(ruled.rules(SCOPE, status="admitted")) == 2

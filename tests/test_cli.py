@@ -80,7 +80,7 @@ JSON_COMMANDS: dict[str, list[str]] = {
     "rules import": ["rules", "import", "pack.json"],
     "rules export": ["rules", "export", "out.json"],
     "models list": ["models", "list"],
-    "models verify": ["models", "verify"],
+    "models verify": ["models", "verify", "spacy-en-core-web-sm"],
 }
 ELSEWHERE = {"demo", "models fetch", "bench"}  # tested below, in test_registry, by their owner
 
@@ -373,6 +373,7 @@ def test_a_question_without_an_answer_ends_with_3(filled: Cli) -> None:
     """ "Not answerable" has an exit code of its own, with the reason."""
     result = filled.run("ask", "zxqv blorp?", code=3)
     assert result.stdout.startswith("No answer: ")
+    assert result.stdout.count("No recalled message") + result.stdout.count("Nothing in") == 1
     assert filled.data("ask", "zxqv blorp?", code=3)["answerable"] is False
 
 
@@ -621,14 +622,14 @@ def test_a_poor_terminal_is_no_reason_to_crash(cli: Cli, encoding: str) -> None:
     Path("chat.json").write_text(json.dumps([{**CHAT[0], "content": words}]), encoding="utf-8")
     cli.run("add", "chat.json")
     cli.run("rules", "import", "pack.json")
-    for command in ("turns", "rules", "status"):
-        for json_or_not in ([], ["--json"]):
-            done = run_process(command, *json_or_not, PYTHONIOENCODING=encoding)
-            assert done.returncode == 0, done.stderr
-    shown = run_process("turns", PYTHONIOENCODING=encoding).stdout.decode(encoding)
+    turns, rules, record = (
+        run_process(*command, PYTHONIOENCODING=encoding)
+        for command in (["turns"], ["rules"], ["turns", "--json"])
+    )
+    assert [done.returncode for done in (turns, rules, record)] == [0, 0, 0]
+    shown = turns.stdout.decode(encoding)
     assert ("豆豆" if encoding == "utf-8" else "\\u8c46\\u8c46") in shown
-    record = json.loads(run_process("turns", "--json", PYTHONIOENCODING=encoding).stdout)
-    assert record[0]["text"] == words
+    assert json.loads(record.stdout)[0]["text"] == words
 
 
 def on_terminal(*words: str, columns: int) -> tuple[str, str]:
@@ -789,13 +790,14 @@ def test_the_demo_says_where_the_examples_are(cli: Cli) -> None:
 
 @pytest.mark.embedded
 def test_the_demo_runs_without_a_language_model() -> None:
-    """Rules come from the pack, which is said; three questions are answered, each with a proof
-    that holds, and the false premise is refused with the one whose it is."""
+    """Rules come from the pack and none are learned, which is said; three questions are answered,
+    each with a proof that holds, and the false premise is refused with the one whose it is."""
     done = run_process("demo", "--llm", "none", "--examples", str(EXAMPLES), "--json")
     assert done.returncode == 0, done.stderr
     steps = json.loads(done.stdout)
     assert steps["add"]["result"]["turns_new"] == 65
-    assert steps["learn"]["result"]["rules_new"] == 12
+    assert steps["rule pack"]["result"]["rules_new"] == 12
+    assert "No language model" in steps["learn"]["result"]["report"]["note"]
     asked = [entry["result"] for name, entry in steps.items() if name.startswith("ask")]
     assert [entry["answer"]["answerable"] for entry in asked] == [True, True, True, False]
     assert [entry["problems"] for entry in asked] == [[], [], [], []]

@@ -88,7 +88,7 @@ def test_three_processes_share_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_store_survives_a_fork(tmp_path: Path) -> None:
-    """A child that inherits an open store and its parent both go on writing."""
+    """A child that inherits an open store writes to it after its parent has closed it."""
     path = tmp_path / "a.db"
     writer = _start("fork", path, "x")
     _, errors = writer.communicate(timeout=240)

@@ -351,6 +351,19 @@ def test_a_canary_word_is_nowhere_after_compaction(tmp_path: Path, everything: b
     store.close()
 
 
+def test_forgotten_words_are_overwritten_in_the_file_at_once(tmp_path: Path) -> None:
+    """Without compaction they are left in the log only, until it is written back."""
+    path = tmp_path / "a.db"
+    store = open_store(path)
+    fill(store, "s", "kept")
+    _fill_with_canary(store)
+    store.forget("canaryscope")
+    with store._connections.borrow() as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert b"canary" not in _bytes_of(path)
+    store.close()
+
+
 def test_edited_words_leave_the_file_too(tmp_path: Path) -> None:
     """The old text of an edited turn is in no byte after compaction."""
     path = tmp_path / "a.db"

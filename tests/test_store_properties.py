@@ -337,7 +337,7 @@ def test_equal_scores_are_ranked_by_id() -> None:
     store = open_store()
     ids = add_turns(store, "s", *(a_turn("lute", key=str(i)) for i in range(20)))
     same = vectors_of(["same"] * 20)
-    store.index_turns("s", ids, ["w"] * 20, same, same)
+    store.index_turns("s", ids[::-1], ["w"] * 20, same, same)
     for hits in (
         store.match_text("s", "turn", "lute", 7),
         store.nearest("s", "turn", vectors_of(["same"]), 7)[0],

@@ -4,7 +4,8 @@
     date-of-top-turn      the floor: BM25's best turn, and its date is the answer
     full-context          the last turns that fit a window, unranked
 
-All of them see a turn as "[8 May 2024] Ann: text [image: caption]".
+All of them see a turn as "[8 May 2024] Ann: text [image: caption]". What each method owes is said
+in `systems.MemorySystem`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 An overlay passes every call on to the store but the few that it changes, so that all arms of an
 experiment share one memory and differ in one thing only. The product has no such switch.
+What each method owes is said in `ports.Store`.
 """
 
 from __future__ import annotations

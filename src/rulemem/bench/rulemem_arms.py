@@ -2,6 +2,7 @@
 
 An arm is a preset of `RecallConfig`, over the same memory, and for controls a change of what the
 memory says (`overlays.py`). What is left out has weight 0; all else keeps its default.
+What each method owes is said in `systems.MemorySystem`.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def answer(answer: Answer) -> list[Block]:
     from rulemem.top_down.proof import render_proof
 
     head = [answer.text, answer.reason] if answer.answerable else [f"No answer: {answer.reason}"]
-    proof = render_proof(_on_one_line(answer))
-    tree = [f"  {line}" for line in proof.split("\n")] if proof != answer.reason else []
+    proof = render_proof(_on_one_line(answer)).split("\n")
+    tree = [f"  {line}" for line in proof if line and not line.startswith("reason: ")]
     spent = cost(answer.cost) if answer.cost.calls else "no model calls"
     return [*head, *tree, f"a{answer.id}  {answer.answerer}  {spent}"]
 

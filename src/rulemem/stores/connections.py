@@ -9,15 +9,15 @@ that none fails half way because another one was faster. Readers never wait.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
+from threading import Condition, Lock
 from typing import Any, cast
 
 from rulemem.errors import InputError, StoreError
+from rulemem.stores.forks import watch
 from rulemem.stores.transaction import Parameter, Row, Scoped
 
 IN_MEMORY = ":memory:"
@@ -39,13 +39,14 @@ class Connections:
 
     def __init__(self, path: str, first: sqlite3.Connection) -> None:
         self.path = path
-        self._lock = Lock()
-        self._only = Lock()  # a database in memory is its one connection
-        self._idle = [first]
-        self._closed = False
-        self._process = os.getpid()
-        self._inherited: list[sqlite3.Connection] = []
         self.writer = Lock()
+        self._only = Lock()  # a database in memory is its one connection
+        self._state = Condition(Lock())
+        self._idle = [first]
+        self._lent = 0
+        self._closed = False
+        if path != IN_MEMORY:
+            watch(self)
 
     @contextmanager
     def borrow(self) -> Iterator[sqlite3.Connection]:
@@ -60,34 +61,42 @@ class Connections:
 
     @contextmanager
     def _lend(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+        with self._state:
             if self._closed:
                 raise StoreError(f"The store {self.path!r} is closed.")
-            self._leave_parent_behind()
-            idle = self._idle.pop() if self._idle else None
-        connection = connect(self.path) if idle is None else idle
+            connection = self._idle.pop() if self._idle else connect(self.path)
+            self._lent += 1
         try:
             yield connection
         finally:
-            with self._lock:
+            with self._state:
+                self._lent -= 1
+                self._idle.append(connection)
                 if self._closed:
-                    connection.close()
-                else:
-                    self._idle.append(connection)
-
-    def _leave_parent_behind(self) -> None:
-        """A connection must not be used, nor closed, by a forked child."""
-        if self._process != os.getpid() and self.path != IN_MEMORY:
-            self._process = os.getpid()
-            self._inherited, self._idle = [*self._inherited, *self._idle], []
-            self.writer = Lock()
+                    self._close_idle()
+                self._state.notify_all()
 
     def close(self) -> None:
         """Close what is idle now, and the rest when it comes back."""
-        with self._lock:
+        with self._state:
             self._closed = True
-            while self._idle:
-                self._idle.pop().close()
+            self._close_idle()
+
+    def before_fork(self) -> None:
+        """Wait for those at work, then close; see `forks.py`."""
+        self._state.acquire()
+        self._state.wait_for(lambda: not self._lent, _PATIENCE)
+        self._close_idle()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Go on; a child that was forked in the middle of a transaction cannot."""
+        if in_child and self._lent:
+            self._closed = True
+        self._state.release()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
 
 
 class SqliteTransactions:
@@ -169,8 +178,12 @@ def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
         check_same_thread=False,
     )
     connection.row_factory = sqlite3.Row
-    for setting in _SETTINGS:
-        connection.execute(setting)
+    try:
+        for setting in _SETTINGS:
+            connection.execute(setting)
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 
