@@ -1,7 +1,8 @@
 """Three ways to rank turns by a query: words, vectors, and both. No rules, no facts.
 
 They are the baselines' own and share nothing with the product but the words (`lexical`) and the
-embedding model, so that a fault of its store cannot hide in a comparison. What each method owes is said in `Ranker`.
+embedding model, so that a fault of its store cannot hide in a comparison. What each method
+owes is said in `Ranker`.
 
 Source: Robertson and Zaragoza (2009), BM25; Cormack et al. (2009), reciprocal rank fusion.
 """
