@@ -11,12 +11,14 @@ another form, add it to `forms`.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +40,7 @@ from rulemem.consistency.score import (
 from rulemem.dates import find_times
 from rulemem.errors import RuleMemError
 from rulemem.models.choose import choose_embedder, choose_likelihood
-from rulemem.ports import Embedder, LikelihoodModel
+from rulemem.ports import Continuation, Embedder, LikelihoodModel
 from rulemem.types import Fact, Rule, When
 
 RULES = Path(__file__).parent / "data" / "rpc_rules.jsonl"
@@ -152,23 +154,48 @@ def load_rules(path: Path) -> list[Labelled]:
 def measure(
     rules: Sequence[Labelled], model: LikelihoodModel, embedder: Embedder, path: Path
 ) -> list[Numbers]:
-    """Measure what is not on disk yet, batch by batch."""
-    known = {row["id"]: row for row in read_lines(path)}
+    """Score what is not on disk yet, batch by batch; order in time is found anew each time.
+
+    A row counts only while the scorer would be asked the same texts, so that a change of the
+    frame, or of a rule, is not answered from older numbers.
+    """
+    asked = {rule.id: _fingerprint(rule) for rule in rules}
+    known = {row["id"]: row for row in read_lines(path) if row.get("asked") == asked.get(row["id"])}
     missing = [rule for rule in rules if rule.id not in known]
     for start in range(0, len(missing), _BATCH):
         batch = missing[start : start + _BATCH]
         began = time.perf_counter()
         scored = score_rules(model, [r.rule for r in batch], [r.evidence for r in batch])
         seconds = (time.perf_counter() - began) / len(batch)
-        orders = [temporal_order(r.rule, _facts(r.evidence), embedder) for r in batch]
-        for one, likelihoods, order in zip(batch, scored, orders, strict=True):
-            row = {"id": one.id, **asdict(likelihoods), "order": order, "seconds": seconds}
+        for one, likelihoods in zip(batch, scored, strict=True):
+            row = {"id": one.id, "asked": asked[one.id], **asdict(likelihoods), "seconds": seconds}
             append_line(path, row)
             known[one.id] = row
         print(f"{len(known)}/{len(rules)}", flush=True)
     pace = 60 * len(rules) / sum(known[rule.id]["seconds"] for rule in rules)
     print(f"\n{pace:.0f} rules per minute")
-    return [_numbers(known[rule.id]) for rule in rules]
+    return [_numbers(rule, known[rule.id], embedder) for rule in rules]
+
+
+class _Listener:
+    """A scorer that only hears what it would be asked."""
+
+    name = "listener"
+
+    def __init__(self) -> None:
+        self.heard: list[Continuation] = []
+
+    def nll(self, items: Sequence[Continuation]) -> list[float]:
+        self.heard += items
+        return [0.0] * len(items)
+
+
+def _fingerprint(rule: Labelled) -> str:
+    """What the scorer is asked about a rule, as a hash."""
+    listener = _Listener()
+    score_rules(listener, [rule.rule], [rule.evidence])
+    texts = json.dumps([(item.prefix, item.text) for item in listener.heard])
+    return hashlib.sha256(texts.encode()).hexdigest()[:16]
 
 
 def auc(sensible: Sequence[float], bad: Sequence[float]) -> float | None:
@@ -281,9 +308,10 @@ def _facts(texts: Sequence[str]) -> list[Fact]:
     return facts
 
 
-def _numbers(row: dict[str, float]) -> Numbers:
+def _numbers(rule: Labelled, row: dict[str, Any], embedder: Embedder) -> Numbers:
     likelihoods = Likelihoods(empty=row["empty"], body=row["body"], evidence=row["evidence"])
-    return Numbers(likelihoods=likelihoods, order=row["order"])
+    order = temporal_order(rule.rule, _facts(rule.evidence), embedder)
+    return Numbers(likelihoods=likelihoods, order=order)
 
 
 def _passed(scores: Sequence[float], tau: float) -> str:

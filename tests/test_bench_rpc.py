@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -101,6 +102,17 @@ def test_measuring_goes_on(
     assert (first.asked, second.asked) == (8 * 3, 4 * 3)
     assert rpc.measure(rules, CountingScorer(), HashEmbedder(), path) == numbers
     assert "rules per minute" in capsys.readouterr().out
+
+
+def test_older_numbers_of_another_text_do_not_count(rpc: ModuleType, tmp_path: Path) -> None:
+    """Where the scorer would be asked something else than before, it is asked again."""
+    rules = rpc.load_rules(rpc.RULES)[:3]
+    path = tmp_path / "numbers.jsonl"
+    rpc.measure(rules, CountingScorer(), HashEmbedder(), path)
+    rules[1] = replace(rules[1], evidence=("Something else happened on 1 May 2024.",))
+    scorer = CountingScorer()
+    rpc.measure(rules, scorer, HashEmbedder(), path)
+    assert scorer.asked == 3
 
 
 def test_the_report_shows_both_halves_and_every_kind(rpc: ModuleType) -> None:
