@@ -666,6 +666,7 @@ def test_on_a_terminal_progress_is_a_bar(cli: Cli) -> None:
     assert "\x1b[" in written
     assert "3/3" in written
     assert json.loads(stdout)["turns_new"] == 3
+    assert on_terminal("-", "add", "chat.json", "--quiet", columns=80) == ("", "")
 
 
 def test_on_a_terminal_long_text_is_wrapped_beside_its_columns(filled: Cli) -> None:

@@ -129,7 +129,7 @@ def reembed(context: typer.Context) -> None:
 
 def needed_models(settings: Settings) -> Sequence[str]:
     """Return the local models that settings name, by the names of the registry."""
-    from rulemem.models.choose import DEFAULT_SCORER, MINILM, PARSER
+    from rulemem.models.choose import DEFAULT_SCORER, PARSER
     from rulemem.models.registry import MODELS
 
     scorer = settings.scorer
@@ -138,5 +138,4 @@ def needed_models(settings: Settings) -> Sequence[str]:
     hosted = settings.llm.startswith("openai:")
     parsed = settings.extractor == "syntax" or (settings.extractor == "auto" and not hosted)
     named = (settings.llm, scorer, settings.embedder, PARSER if parsed else "none")
-    assert MINILM in MODELS
     return [name for name in dict.fromkeys(named) if name in MODELS]

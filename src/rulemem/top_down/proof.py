@@ -138,10 +138,12 @@ def render_proof(answer: Answer) -> str:
     for premise in answer.premises:
         state = "premise" if premise.grounded else "premise fails"
         facts = " ".join(f"f{id}" for id in premise.fact_ids)
-        lines.append(f"{state}: {premise.text}{f'  [{facts}]' if facts else ''}")
+        lines.append(f"{state}: {' '.join(premise.text.split())}{f'  [{facts}]' if facts else ''}")
     for quote in answer.quotes:
         date = f"{quote.said_at:%Y-%m-%d} " if quote.said_at else ""
-        lines.append(f'  t{quote.turn_id} {date}{quote.speaker}: "{quote.text}"')
+        # A turn with line ends could otherwise forge lines of the proof.
+        said = " ".join(quote.text.split())
+        lines.append(f'  t{quote.turn_id} {date}{quote.speaker}: "{said}"')
     if not answer.answerable:
         lines.append(f"reason: {answer.reason}")
     return "\n".join(lines)
