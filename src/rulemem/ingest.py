@@ -7,17 +7,16 @@ hand, and `resume` continues with what is still pending. Knows nothing of files 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 
 from rulemem.bottom_up.change import find_closings
 from rulemem.bottom_up.facts import CONTEXT_TURNS, Extraction, Extractor
 from rulemem.ports import Embedder, Store
-from rulemem.reports import AddReport, Progress
+from rulemem.reports import AddReport, OnProgress, Progress
 from rulemem.types import Fact, Turn
 
-OnProgress = Callable[[Progress], None]
 _BATCH = 40  # turns extracted and committed together
 
 
@@ -59,9 +58,9 @@ def index_pending(store: Store, embedder: Embedder, scope: str, report: OnProgre
     done = 0
     for start in range(0, len(waiting), _BATCH):
         batch = waiting[start : start + _BATCH]
-        alone = [indexed_text(turn) for turn in batch]
+        alone = [turn.line for turn in batch]
         windows = [
-            f"{indexed_text(before[t.id])}\n{text}" if t.id in before else text
+            f"{before[t.id].line}\n{text}" if t.id in before else text
             for t, text in zip(batch, alone, strict=True)
         ]
         vectors = embedder.embed([*alone, *windows])
@@ -92,11 +91,6 @@ def extract_pending(
             break
     left = len(store.turns(scope, state="pending")) if pending else 0
     return replace(total, turns_pending=left)
-
-
-def indexed_text(turn: Turn) -> str:
-    """A turn as it is embedded and matched: with its speaker's name."""
-    return f"{turn.speaker}: {turn.content}"
 
 
 def _commit(

@@ -10,9 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rulemem.bottom_up.distill import Distillation, distill_paths
 from rulemem.bottom_up.head_keys import WINDOW, is_implication, propose_keys
 from rulemem.bottom_up.paths import (
@@ -26,11 +23,11 @@ from rulemem.bottom_up.rules import group_paths, induce_rules, merge_equal
 from rulemem.consistency.evidence import gather_evidence
 from rulemem.consistency.score import ConsistencyConfig
 from rulemem.consistency.verdict import judge_rules
+from rulemem.packs import is_by_hand
 from rulemem.ports import Embedder, LikelihoodModel, Store, TextModel
-from rulemem.reports import LearnReport, Progress
+from rulemem.reports import LearnReport, OnProgress, Progress
 from rulemem.types import Fact, Path, Rule
 
-OnProgress = Callable[[Progress], None]
 _WINDOWS_PER_BATCH = 6
 _FACTS_PER_PATH = 2  # one sampled path is read for so many new facts
 
@@ -93,12 +90,7 @@ class Learner:
         if not fresh:
             return LearnReport(note="Nothing new to learn from.")
         paths = self._sample(scope, fresh)
-        turns = self.store.turns(scope, ids=sorted({t for p in paths for t in _turn_ids(p)}))
-        if self.config.distill:
-            self.report(Progress(stage="distill", done=0, total=len(paths)))
-            distilled = distill_paths(paths, {turn.id: turn for turn in turns}, self.text)
-        else:
-            distilled = Distillation(paths=tuple(paths), dropped=Counter(), read=0)
+        distilled = self._distill(scope, paths)
         groups = group_paths(distilled.paths, self.embedder)
         self.report(Progress(stage="induce", done=0, total=len(groups)))
         everything = self.store.rules(scope)
@@ -130,13 +122,22 @@ class Learner:
         most = min(self.config.most_paths, max(4, len(fresh) // _FACTS_PER_PATH))
         return _spread(paths, most)
 
+    def _distill(self, scope: str, paths: Sequence[Path]) -> Distillation:
+        """Stage 1, step 4; switched off, every path is kept."""
+        if not self.config.distill:
+            return Distillation(paths=tuple(paths), dropped=Counter())
+        self.report(Progress(stage="distill", done=0, total=len(paths)))
+        ids = {id for path in paths for fact in path.facts for id in fact.turn_ids}
+        turns = {turn.id: turn for turn in self.store.turns(scope, ids=sorted(ids))}
+        return distill_paths(paths, turns, self.text)
+
     def _judge(self, scope: str, rules: Sequence[Rule]) -> list[Rule]:
         """Stage 2: evidence, likelihoods, verdict; without a scorer rules stay candidates.
 
         Rules of a pack were admitted by hand, and no verdict takes that back.
         """
-        by_hand = [rule for rule in rules if rule.inducer.startswith("pack:")]
-        rules = [rule for rule in rules if rule not in by_hand]
+        by_hand = [rule for rule in rules if is_by_hand(rule)]
+        rules = [rule for rule in rules if not is_by_hand(rule)]
         if self.likelihood is None or not rules:
             return [*by_hand, *rules]
 
@@ -166,14 +167,11 @@ class Learner:
         self.store.commit_rules(
             scope,
             rules,
-            self._embed(texts),
-            self._embed([rule.head for rule in rules]),
+            self.embedder.embed(texts),
+            self.embedder.embed([rule.head for rule in rules]),
             task=task,
             learned_facts=learned,
         )
-
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self.embedder.embed(texts)
 
 
 def _hints(rules: Sequence[Rule]) -> dict[int, str]:
@@ -192,10 +190,6 @@ def _facts_by_turn(facts: Sequence[Fact]) -> dict[int, list[Fact]]:
         for id in fact.turn_ids:
             found.setdefault(id, []).append(fact)
     return found
-
-
-def _turn_ids(path: Path) -> set[int]:
-    return {id for fact in path.facts for id in fact.turn_ids}
 
 
 def _spread(paths: Sequence[Path], most: int) -> list[Path]:

@@ -10,15 +10,15 @@ forget   turns and everything derived from them
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from rulemem.asking import Asker
 from rulemem.bottom_up.head_keys import is_implication
-from rulemem.clauses import check_clause
 from rulemem.config import resolve_settings
 from rulemem.consistency.score import ConsistencyConfig
 from rulemem.errors import ConfigError, InputError, NotFound
@@ -26,22 +26,17 @@ from rulemem.formats import Source, read_conversations
 from rulemem.ingest import extract_pending, index_pending, store_turns
 from rulemem.learning import LearnConfig, Learner
 from rulemem.models.choose import Models, choose_models
+from rulemem.packs import parse_pack
 from rulemem.ports import Store
-from rulemem.reports import AddReport, LearnReport, Progress, Status
+from rulemem.reports import AddReport, LearnReport, OnProgress, Progress, Status
 from rulemem.stores.sqlite import SqliteStore
-from rulemem.top_down.abduce import propose_premises
 from rulemem.top_down.ground import Question, read_question
 from rulemem.top_down.guided_recall import RecallConfig, Recalled, recall
-from rulemem.top_down.premises import find_failed_premise
-from rulemem.top_down.proof import build_answer, check_proof, refuse, rules_behind
-from rulemem.top_down.reason import EXTRACTIVE, Conclusion, conclude, extract_answer
-from rulemem.types import Activation, Answer, Cost, Evidence, Fact, Receipt, Rule, RuleStatus, Turn
+from rulemem.top_down.proof import check_proof
+from rulemem.types import Answer, Cost, Evidence, Fact, Receipt, Rule, RuleStatus, Turn
 
 ASK_EVIDENCE = 10  # recalled turns that an answer is reasoned from
-_RULES_SHOWN = 3  # rules in the answer's prompt
 _TRACE = 60  # characters by which a cached reply is known to hold a turn
-
-OnProgress = Callable[[Progress], None]
 
 
 class Memory:
@@ -212,7 +207,13 @@ class Memory:
         if not question.strip():
             raise InputError("The question is empty.")
         read = self._read(question, scope, as_of=as_of, now=now)
-        draft = self._answer(scope, read, abduction)
+        asker = Asker(
+            store=self._store,
+            embedder=self._models.embedder,
+            text=self._models.text,
+            recall=lambda asked, premises: self._recall(scope, asked, ASK_EVIDENCE, premises),
+        )
+        draft = asker.answer(scope, read, abduction=abduction)
         answer = replace(draft, cost=self._settle(scope))
         return replace(answer, id=self._store.save_answer(scope, answer))
 
@@ -262,7 +263,7 @@ class Memory:
     def history(self, entity: str, *, scope: str) -> list[Fact]:
         """All facts of an entity in temporal order, closed ones with their end."""
         facts = self._store.facts(scope, entity=entity)
-        return sorted(facts, key=lambda f: (_sortable(f.time.start or f.said_at), f.id))
+        return sorted(facts, key=lambda f: (_sortable(f.began), f.id))
 
     def answer(self, id: int, *, scope: str) -> Answer:
         """A kept answer."""
@@ -299,18 +300,7 @@ class Memory:
             InputError: not a pack, or a clause in it is malformed; nothing was written.
         """
         _require_scope(scope)
-        name, entries = pack.get("name"), pack.get("rules")
-        if not isinstance(name, str) or not isinstance(entries, list):
-            raise InputError("Not a rule pack: it needs a 'name' and a list 'rules'.")
-        rules = []
-        for number, entry in enumerate(entries):
-            if not isinstance(entry, dict) or not isinstance(entry.get("head"), str):
-                raise InputError(f"rules[{number}] of pack {name!r} has no 'head': {entry!r}.")
-            body = tuple(str(atom) for atom in entry.get("body", ()))
-            check_clause(body, entry["head"])
-            rules.append(
-                Rule(body=body, head=entry["head"], status="admitted", inducer=f"pack:{name}")
-            )
+        rules = parse_pack(pack)
         known = {rule.clause for rule in self._store.rules(scope)}
         fresh = [rule for rule in rules if rule.clause not in known]
         embed = self._models.embedder.embed
@@ -341,45 +331,6 @@ class Memory:
             config=self._recall_config,
             premises=premises,
         )
-
-    def _answer(self, scope: str, question: Question, abduction: bool) -> Answer:
-        """Stage 3: premise check, recall, reasoning, proof."""
-        text = self._models.text
-        answerer = text.name if text else EXTRACTIVE
-        failed = find_failed_premise(
-            self._store, self._models.embedder, scope, question, self._store.speakers(scope)
-        )
-        if failed is not None:
-            return refuse(scope, question, failed.text, answerer, failed.fact)
-        premises = propose_premises(question.text, text) if abduction and text else ()
-        recalled = self._recall(scope, question, ASK_EVIDENCE, premises)
-        if not recalled.evidence:
-            reason = "Nothing in the memory has to do with the question."
-            return refuse(scope, question, reason, answerer)
-        rule_ids = list(dict.fromkeys(hit.key.rule_id for hit in recalled.keys))
-        behind = rules_behind(recalled.keys, self._store.rules(scope, ids=rule_ids), question)
-        activations = sorted(
-            [*recalled.activations, *behind], key=lambda a: a.rule.status != "admitted"
-        )
-        conclusion = self._conclude(question, recalled, activations)
-        return build_answer(scope, question, conclusion, activations)
-
-    def _conclude(
-        self, question: Question, recalled: Recalled, activations: Sequence[Activation]
-    ) -> Conclusion:
-        if self._models.text is None:
-            return extract_answer(question, recalled.evidence)
-        admitted = [a for a in activations if a.rule.status == "admitted"]
-        if question.asks_why and admitted:
-            rule = max(admitted, key=lambda a: a.similarity)
-            grounds = recalled.grounds.get(rule.rule.id, ())
-            matching = [item for item in recalled.evidence if item.turn.id in grounds]
-            if matching:
-                found = conclude(question, matching, [rule], self._models.text)
-                if found.answerable:
-                    return found
-        shown = admitted[:_RULES_SHOWN]
-        return conclude(question, recalled.evidence, shown, self._models.text)
 
     def _forgotten_texts(
         self,

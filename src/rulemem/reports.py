@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rulemem.types import Cost
@@ -15,6 +15,10 @@ class Progress:
     stage: str  # "embed", "extract", "head_keys", "distill", "induce", "validate"
     done: int
     total: int
+
+
+OnProgress = Callable[[Progress], None]
+"""Called as long work goes on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,11 @@ class Turn:
         """Text with the caption of an attached image, as it is indexed and quoted."""
         return f"{self.text} [image: {self.caption}]".strip() if self.caption else self.text
 
+    @property
+    def line(self) -> str:
+        """The content with its speaker's name, who says "I" of himself: as it is indexed."""
+        return f"{self.speaker}: {self.content}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
@@ -64,6 +69,22 @@ class Fact:
     extractor: str  # "syntax@1" or "extract_facts@2/<model>"
     valid_until: datetime | None = None  # set when a newer fact closes this one
     closed_by: int | None = None  # id of the fact that closed it
+
+    @property
+    def began(self) -> datetime | None:
+        """When it began to hold, as far as that is known; else when it was said."""
+        return self.time.start or self.said_at
+
+    @property
+    def day(self) -> float:
+        """`began` as days since the year 1, by the clock on the wall; undated facts come first."""
+        began = self.began
+        return began.replace(tzinfo=None).toordinal() + began.hour / 24 if began else 0.0
+
+    @property
+    def owner(self) -> str:
+        """Whom it is about: its subject, or the owner of "Ann's kids"."""
+        return self.subject.split("'s ")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,7 +73,7 @@ class TurnRetriever:
     def ingest(self, turns: Sequence[Turn]) -> Ingested:
         self._turns = turns
         began = time.perf_counter()
-        self._ranker.index([f"{turn.speaker}: {turn.content}" for turn in turns], self._folder)
+        self._ranker.index([turn.line for turn in turns], self._folder)
         return Ingested(turns=len(turns), seconds={"index": time.perf_counter() - began})
 
     def retrieve(self, query: str, k: int) -> list[Passage]:

@@ -4,7 +4,7 @@
     <run>/ingest.jsonl          one line per system and conversation: what reading it took
     <run>/recall/<system>.jsonl one line per question: what was retrieved
     <run>/answers/<system>.jsonl one line per question: what was answered, and its scores
-    <run>/work/                 folders of the systems
+    <run>/<folder "work">       folders of the systems
 
 Records name turns and questions by their keys and hold no text of the dataset. A record that
 exists is never made again; one that ends in an error is. Knows no system in particular.

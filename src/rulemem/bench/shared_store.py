@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,11 @@ from rulemem.bench.systems import Ingested
 from rulemem.errors import BudgetExceeded, ConfigError
 from rulemem.memory import Memory
 from rulemem.models.choose import Models
-from rulemem.reports import Progress
+from rulemem.reports import OnProgress
 from rulemem.types import Cost, Turn
 
 SCOPE = "bench"
 _MODELS = ("llm", "scorer", "embedder", "extractor")
-
-OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

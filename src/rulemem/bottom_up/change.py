@@ -30,12 +30,12 @@ def find_closings(fresh: Sequence[Fact], known: Iterable[Fact]) -> list[Closing]
     """
     candidates = [fact for fact in known if fact.valid_until is None]
     closings: dict[int, Closing] = {}
-    for fact in sorted(fresh, key=_since):
+    for fact in sorted(fresh, key=lambda fact: fact.day):
         for other in candidates:
             if other.id == fact.id or other.id in closings:
                 continue
-            if _since(other) < _since(fact) and _replaces(fact, other):
-                closings[other.id] = (other.id, fact.id, _start(fact))
+            if other.day < fact.day and _replaces(fact, other):
+                closings[other.id] = (other.id, fact.id, fact.began)
     return list(closings.values())
 
 
@@ -52,12 +52,3 @@ def _replaces(fact: Fact, other: Fact) -> bool:
         and slot == slot_of_relation(other.relation)
         and content_terms(fact.object) != content_terms(other.object)
     )
-
-
-def _start(fact: Fact) -> datetime | None:
-    return fact.time.start or fact.said_at
-
-
-def _since(fact: Fact) -> float:
-    start = _start(fact)
-    return start.replace(tzinfo=None).toordinal() + start.hour / 24 if start else 0.0

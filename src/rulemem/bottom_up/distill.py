@@ -32,7 +32,6 @@ class Distillation:
 
     paths: tuple[Path, ...]
     dropped: Counter[str]
-    read: int  # paths that got a reply
     out_of_budget: bool = False
 
 
@@ -50,13 +49,11 @@ def distill_paths(
     requests = [_request(prompt, path, turns) for path in paths]
     kept: list[Path] = []
     dropped: Counter[str] = Counter()
-    read = 0
     out_of_budget = False
     for path, reply in zip(paths, model.complete(requests), strict=True):
         if isinstance(reply, BudgetExceeded):
             out_of_budget = True
             continue
-        read += 1
         if isinstance(reply, ModelError):
             dropped[reply.message] += 1
             continue
@@ -65,7 +62,7 @@ def distill_paths(
             dropped[reason] += 1
         else:
             kept.append(restated)
-    return Distillation(paths=tuple(kept), dropped=dropped, read=read, out_of_budget=out_of_budget)
+    return Distillation(paths=tuple(kept), dropped=dropped, out_of_budget=out_of_budget)
 
 
 def _request(prompt: Prompt, path: Path, turns: Mapping[int, Turn]) -> TextRequest:

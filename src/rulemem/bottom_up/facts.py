@@ -138,8 +138,8 @@ def _request(prompt: Prompt, window: Sequence[Turn], before: Sequence[Turn]) -> 
         prompt=prompt.tag,
         system=prompt.system,
         user=prompt.render(
-            context="\n".join(f"{t.speaker}: {t.content}" for t in before) or "(none)",
-            window="\n".join(f"{i}. {t.speaker}: {t.content}" for i, t in enumerate(window, 1)),
+            context="\n".join(t.line for t in before) or "(none)",
+            window="\n".join(f"{i}. {t.line}" for i, t in enumerate(window, 1)),
         ),
         schema=SCHEMA,
         max_tokens=_MAX_TOKENS,

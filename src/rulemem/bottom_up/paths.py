@@ -53,10 +53,10 @@ class FactGraph:
 
     def __init__(self, facts: Sequence[Fact], vectors: NDArray[np.float32]) -> None:
         """Args: facts and the unit vectors of `neutral_text` of each, one row per fact."""
-        order = sorted(range(len(facts)), key=lambda i: (_instant(facts[i]), facts[i].id))
+        order = sorted(range(len(facts)), key=lambda i: (facts[i].day, facts[i].id))
         self.facts = [facts[i] for i in order]
         self.vectors = vectors[order]
-        self.days = [_instant(fact) for fact in self.facts]
+        self.days = [fact.day for fact in self.facts]
         self.hubs = {canonical(fact.speaker) for fact in self.facts}
         hub_words = {word for name in self.hubs for word in content_terms(name)}
         self.entities = [
@@ -187,11 +187,3 @@ def _draw(neighbours: Sequence[int], generator: random.Random) -> Sequence[int]:
     if len(neighbours) <= CANDIDATES:
         return neighbours
     return generator.sample(neighbours, CANDIDATES)
-
-
-def _instant(fact: Fact) -> float:
-    """Days since the epoch at which a fact holds, else was said; undated facts come first."""
-    at = fact.time.start or fact.said_at
-    if at is None:
-        return 0.0
-    return at.replace(tzinfo=None).toordinal() + at.hour / 24

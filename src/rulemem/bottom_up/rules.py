@@ -36,7 +36,6 @@ class Induction:
 
     rules: tuple[Rule, ...]
     rejected: Counter[str]  # reason -> groups
-    lifted: int  # groups that got a reply
     out_of_budget: bool = False
 
 
@@ -54,7 +53,7 @@ def group_paths(paths: Sequence[Path], embedder: Embedder) -> list[list[Path]]:
         home = _home(index, path, paths, groups, vectors)
         if home is None:
             groups.append([index])
-        elif len(home) < GROUP_PATHS:
+        elif len(home) < GROUP_PATHS and not _overlaps(path, [paths[i] for i in home]):
             home.append(index)
     return [[paths[i] for i in group] for group in groups]
 
@@ -77,13 +76,9 @@ def induce_rules(
     requests = [_request(prompt, group, hints) for group in groups]
     rules: list[Rule] = []
     rejected: Counter[str] = Counter()
-    lifted = 0
     for group, request, reply in zip(groups, requests, model.complete(requests), strict=True):
         if isinstance(reply, BudgetExceeded):
-            return Induction(
-                rules=tuple(rules), rejected=rejected, lifted=lifted, out_of_budget=True
-            )
-        lifted += 1
+            return Induction(rules=tuple(rules), rejected=rejected, out_of_budget=True)
         if isinstance(reply, ModelError):
             rejected[reply.message] += 1
             continue
@@ -97,7 +92,7 @@ def induce_rules(
             body, head = clause
         keys = tuple(_key(head, path) for path in group)
         rules.append(Rule(body=body, head=head, keys=keys, inducer=inducer))
-    return Induction(rules=tuple(rules), rejected=rejected, lifted=lifted)
+    return Induction(rules=tuple(rules), rejected=rejected)
 
 
 def merge_equal(rules: Sequence[Rule], known: Sequence[Rule], embedder: Embedder) -> list[Rule]:
@@ -147,17 +142,21 @@ def _home(
     groups: Sequence[list[int]],
     vectors: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
 ) -> list[int] | None:
-    """The group that a path belongs to; a path over facts of the group brings nothing new."""
-    ids = {fact.id for fact in path.facts}
+    """The first group that a path belongs to."""
     for group in groups:
         first = group[0]
         same = relation_pattern(paths[first]) == relation_pattern(path)
         if len(paths[first].facts) != len(path.facts):
             continue
         if same or float(vectors[first] @ vectors[index]) >= SAME_PATTERN:
-            used = {fact.id for member in group for fact in paths[member].facts}
-            return group if not ids & used else [*group, *([-1] * GROUP_PATHS)]
+            return group
     return None
+
+
+def _overlaps(path: Path, group: Sequence[Path]) -> bool:
+    """Whether a path runs over facts of the group, and so brings nothing new."""
+    used = {fact.id for member in group for fact in member.facts}
+    return any(fact.id in used for fact in path.facts)
 
 
 def _request(prompt: Prompt, group: Sequence[Path], hints: Mapping[int, str]) -> TextRequest:
@@ -202,18 +201,13 @@ def _names(group: Sequence[Path]) -> set[str]:
 
 
 def _key(head: str, path: Path) -> HeadKey:
-    people = Counter(canonical_person(fact.subject, fact.speaker) for fact in path.facts)
+    people = Counter(fact.owner or fact.speaker for fact in path.facts)
     person = people.most_common(1)[0][0]
     return HeadKey(
         text=bind(head, {"Person": person}),
         fact_ids=tuple(fact.id for fact in path.facts),
         turn_ids=tuple(dict.fromkeys(t for fact in path.facts for t in fact.turn_ids)),
     )
-
-
-def canonical_person(subject: str, speaker: str) -> str:
-    """Whom a fact is about: its subject, or the owner of "Ann's kids"."""
-    return subject.split("'s ")[0] if "'s " in subject else subject or speaker
 
 
 def _anonymous(path: Path) -> str:

@@ -6,7 +6,7 @@ Ids are shown as they may be typed: t12 a turn, f3 a fact, r7 a rule, a5 an answ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import datetime
 from urllib.parse import urlsplit, urlunsplit
 
@@ -87,10 +87,8 @@ def evidence(found: Sequence[Evidence]) -> list[Block]:
 
 def answer(answer: Answer) -> list[Block]:
     """An answer, why it is one, and its proof as an indented tree."""
-    from rulemem.top_down.proof import render_proof
-
     head = [answer.text, answer.reason] if answer.answerable else [f"No answer: {answer.reason}"]
-    proof = render_proof(_on_one_line(answer)).split("\n")
+    proof = answer.proof.split("\n")
     tree = [f"  {line}" for line in proof if line and not line.startswith("reason: ")]
     spent = cost(answer.cost) if answer.cost.calls else "no model calls"
     return [*head, *tree, f"a{answer.id}  {answer.answerer}  {spent}"]
@@ -150,7 +148,7 @@ def turns(found: Sequence[Turn]) -> list[Block]:
             turn.session,
             _minute(turn.said_at),
             turn.state,
-            f"{turn.speaker}: {turn.content}",
+            turn.line,
         )
         for turn in found
     ]
@@ -247,7 +245,7 @@ def _reasons(title: str, reasons: Mapping[str, int]) -> list[Block]:
 
 
 def _turn(turn: Turn) -> str:
-    return f"t{turn.id}  {_day(turn.said_at)}  {turn.speaker}: {turn.content}"
+    return f"t{turn.id}  {_day(turn.said_at)}  {turn.line}"
 
 
 def _stated(fact: Fact) -> str:
@@ -268,15 +266,6 @@ def _day(moment: datetime | None) -> str:
 
 def _minute(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else "undated"
-
-
-def _on_one_line(answer: Answer) -> Answer:
-    """The same answer without line ends in what it quotes, so that no quote can pass for proof."""
-    return replace(
-        answer,
-        premises=tuple(replace(p, text=" ".join(p.text.split())) for p in answer.premises),
-        quotes=tuple(replace(q, text=" ".join(q.text.split())) for q in answer.quotes),
-    )
 
 
 def _without_password(url: str) -> str:

@@ -43,7 +43,7 @@ def temporal_order(rule: Rule, facts: Sequence[Fact], embedder: Embedder) -> flo
 
 
 def _days_between(first: Fact, last: Fact) -> int | None:
-    before, after = first.time.start or first.said_at, last.time.start or last.said_at
+    before, after = first.began, last.began
     if before is None or after is None:
         return None
     return (after.date() - before.date()).days

@@ -90,7 +90,7 @@ def fact_columns(fact: Fact) -> dict[str, Parameter]:
         "precision": fact.time.precision,
         "raw": fact.time.raw,
         "said_at": time_text(fact.said_at),
-        "instant": instant(fact.time.start or fact.said_at),
+        "instant": instant(fact.began),
         "speaker": fact.speaker,
         "negated": int(fact.negated),
         "extractor": fact.extractor,

@@ -11,7 +11,6 @@ from rulemem.ports import Embedder
 from rulemem.stores import vectors
 from rulemem.stores.records import read_turn
 from rulemem.stores.transaction import Row, Scoped, Transactions
-from rulemem.stores.turns import indexed_text
 from rulemem.stores.vectors import StoredEmbedder, VectorKind
 
 _BATCH = 256
@@ -91,5 +90,5 @@ def _embed_beside(
 
 
 def _text(kind: VectorKind, row: Row) -> str:
-    text: str = indexed_text(read_turn(row)) if kind == "turn" else row["text"]
+    text: str = read_turn(row).line if kind == "turn" else row["text"]
     return text

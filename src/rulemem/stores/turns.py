@@ -31,7 +31,7 @@ def _add_one(tx: Scoped, turn: Turn) -> TurnOutcome:
     if stored is None:
         id = tx.next_id("turn")
         tx.run("add_turn", id=id, **columns)
-        words.add(tx, "turn", id, indexed_text(turn))
+        words.add(tx, "turn", id, turn.line)
         return TurnOutcome(id=id, outcome="new")
     id = stored["id"]
     if all(stored[name] == columns[name] for name in _CONTENT):
@@ -40,13 +40,8 @@ def _add_one(tx: Scoped, turn: Turn) -> TurnOutcome:
     words.remove(tx, "turn", [id])
     vectors.remove(tx, "turn", [id])
     tx.run("edit_turn", id=id, **columns)
-    words.add(tx, "turn", id, indexed_text(turn))
+    words.add(tx, "turn", id, turn.line)
     return TurnOutcome(id=id, outcome="edited")
-
-
-def indexed_text(turn: Turn) -> str:
-    """Return a turn as it is indexed: with the name of its speaker, who says "I" of himself."""
-    return f"{turn.speaker}: {turn.content}"
 
 
 def select(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rulemem.lexical import canonical
 from rulemem.ports import Store
 from rulemem.top_down.ground import Question, ground_rule
-from rulemem.types import Activation, HeadKey
+from rulemem.types import Activation, HeadKey, Rule
 
 _USABLE = ("admitted", "candidate")  # a rejected rule's conclusions lead nowhere
 _POOL = 60  # keys looked at before those about other people are left out
@@ -29,6 +29,7 @@ class KeyHit:
     """A head key that answers to the question."""
 
     key: HeadKey
+    rule: Rule  # whose instance it is
     similarity: float
 
 
@@ -52,7 +53,7 @@ def activate_keys(
     keys = store.keys(scope, [hit.item for hit in hits])
     rules = {r.id: r for r in store.rules(scope, ids=list({k.rule_id for k in keys}))}
     found = [
-        KeyHit(key=key, similarity=hit.score)
+        KeyHit(key=key, rule=rules[key.rule_id], similarity=hit.score)
         for key, hit in zip(keys, hits, strict=True)
         if rules[key.rule_id].status in _USABLE
     ]

@@ -42,6 +42,7 @@ class Question:
     """A question with what code could read off it."""
 
     text: str
+    people: tuple[str, ...] = ()  # all whom the memory knows, asked about or not
     persons: tuple[str, ...] = ()  # known names in it, in order of appearance
     times: tuple[When, ...] = ()
     terms: frozenset[str] = frozenset()  # content terms without the names
@@ -86,6 +87,7 @@ def read_question(
     named = {term for name in persons for term in content_terms(name)}
     return Question(
         text=text,
+        people=tuple(names),
         persons=persons,
         times=tuple(resolve_query_times(text, now)),
         terms=frozenset(content_terms(text) - named),

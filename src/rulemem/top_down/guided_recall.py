@@ -199,7 +199,7 @@ class _Signals:
         facts = {
             fact.id: fact for fact in self._store.facts(self._scope, ids=[h.item for h in hits])
         }
-        return [h for h in hits if canonical(facts[h.item].subject.split("'s ")[0]) == person]
+        return [h for h in hits if canonical(facts[h.item].owner) == person]
 
     def ranked(self, limit: int, person_weight: float) -> list[Evidence]:
         """The best turns with the facts that were read from them."""
@@ -262,8 +262,7 @@ def _holds(fact: Fact, question: Question) -> bool:
     if question.as_of is None:
         return fact.valid_until is None or question.about_past
     moment = question.as_of.replace(tzinfo=None)
-    start = fact.time.start or fact.said_at
-    began = start is None or start.replace(tzinfo=None) <= moment
+    began = fact.began is None or fact.began.replace(tzinfo=None) <= moment
     return began and (fact.valid_until is None or fact.valid_until.replace(tzinfo=None) > moment)
 
 

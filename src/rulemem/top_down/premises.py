@@ -12,7 +12,6 @@ conv-26 and conv-30 of LoCoMo only.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +47,7 @@ class FailedPremise:
 
 
 def find_failed_premise(
-    store: Store, embedder: Embedder, scope: str, question: Question, people: Sequence[str]
+    store: Store, embedder: Embedder, scope: str, question: Question
 ) -> FailedPremise | None:
     """Return the premise that fails, or None where the question may be answered.
 
@@ -57,10 +56,9 @@ def find_failed_premise(
         embedder: for the question, asked of each person in turn.
         scope: whose memory.
         question: see `ground.read_question`.
-        people: names of all speakers of the scope.
     """
     person = question.person
-    others = [name for name in people if canonical(name) != canonical(person)]
+    others = [name for name in question.people if canonical(name) != canonical(person)]
     if not person or not others or not question.terms or _HYPOTHETICAL.match(question.text):
         return None
     swapped = [re.sub(re.escape(person), name, question.text, flags=re.I) for name in others]
@@ -84,7 +82,7 @@ def _fit(
     cosines = {hit.item: hit.score for hit in hits}
     best_cosine, best_cover, best_score, best = 0.0, 0.0, 0.0, None
     for fact in store.facts(scope, ids=list(cosines)):
-        if canonical(fact.subject.split("'s ")[0]) != canonical(person):
+        if canonical(fact.owner) != canonical(person):
             continue
         cover = len(question.terms & content_terms(fact.text)) / len(question.terms)
         best_cosine = max(best_cosine, cosines[fact.id])

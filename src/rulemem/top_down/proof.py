@@ -18,7 +18,7 @@ from rulemem.ports import Store
 from rulemem.top_down.activate import KeyHit
 from rulemem.top_down.ground import Question, ground_rule
 from rulemem.top_down.reason import Conclusion
-from rulemem.types import Activation, Answer, Evidence, Fact, Premise, Quote, Rule
+from rulemem.types import Activation, Answer, Evidence, Fact, Premise, Quote
 
 _FACTS_PER_TURN = 2
 _RULES = 2  # rules shown, admitted ones first
@@ -82,18 +82,18 @@ def refuse(
     return replace(answer, proof=render_proof(answer))
 
 
-def rules_behind(
-    hits: Sequence[KeyHit], rules: Sequence[Rule], question: Question
-) -> list[Activation]:
+def rules_behind(hits: Sequence[KeyHit], question: Question) -> list[Activation]:
     """The rules whose keys were activated, each once, best first."""
-    by_id = {rule.id: rule for rule in rules}
-    best: dict[int, float] = {}
+    best: dict[int, KeyHit] = {}
     for hit in hits:
-        if hit.key.rule_id in by_id:
-            best[hit.key.rule_id] = max(best.get(hit.key.rule_id, 0.0), hit.similarity)
+        if hit.rule.id not in best or hit.similarity > best[hit.rule.id].similarity:
+            best[hit.rule.id] = hit
+    ranked = sorted(best.values(), key=lambda hit: -hit.similarity)
     return [
-        Activation(rule=by_id[id], similarity=best[id], bindings=ground_rule(by_id[id], question))
-        for id in sorted(best, key=lambda id: -best[id])
+        Activation(
+            rule=hit.rule, similarity=hit.similarity, bindings=ground_rule(hit.rule, question)
+        )
+        for hit in ranked
     ]
 
 
@@ -138,15 +138,18 @@ def render_proof(answer: Answer) -> str:
     for premise in answer.premises:
         state = "premise" if premise.grounded else "premise fails"
         facts = " ".join(f"f{id}" for id in premise.fact_ids)
-        lines.append(f"{state}: {' '.join(premise.text.split())}{f'  [{facts}]' if facts else ''}")
+        lines.append(f"{state}: {_on_one_line(premise.text)}{f'  [{facts}]' if facts else ''}")
     for quote in answer.quotes:
         date = f"{quote.said_at:%Y-%m-%d} " if quote.said_at else ""
-        # A turn with line ends could otherwise forge lines of the proof.
-        said = " ".join(quote.text.split())
-        lines.append(f'  t{quote.turn_id} {date}{quote.speaker}: "{said}"')
+        lines.append(f'  t{quote.turn_id} {date}{quote.speaker}: "{_on_one_line(quote.text)}"')
     if not answer.answerable:
-        lines.append(f"reason: {answer.reason}")
+        lines.append(f"reason: {_on_one_line(answer.reason)}")
     return "\n".join(lines)
+
+
+def _on_one_line(text: str) -> str:
+    """Words without line ends, with which a turn could forge lines of the proof."""
+    return " ".join(text.split())
 
 
 def _cited_facts(question: Question, conclusion: Conclusion) -> list[Fact]:
