@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rulemem import ConfigError, InputError, Memory
-from rulemem.errors import ModelUnavailable
+from rulemem.errors import ModelUnavailable, ReplyRejected
 from rulemem.models.cached import CachedTextModel
 from rulemem.models.metered import MeteredText
 from rulemem.testing import ScriptedText, stub_models
@@ -259,3 +259,17 @@ def test_a_turn_cannot_forge_lines_of_the_proof() -> None:
     answer = memory.ask("Who ran the charity race?", scope="s")
     assert "forged" in answer.proof
     assert not any(line.startswith("rule r1") for line in answer.proof.splitlines())
+
+
+def test_an_unreadable_answer_is_asked_for_once_more_with_the_error() -> None:
+    """The model sees what was wrong; a second unreadable answer is an error of its own."""
+    text = ScriptedText(["no JSON here", '{"evidence": [1], "answer": "the charity race"}'])
+    memory = Memory(":memory:", models=stub_models(facts=FACTS, text=text))
+    memory.add(MESSAGES, scope="s")
+    assert memory.ask("What did Nora run?", scope="s").text == "the charity race"
+    assert "no JSON here" in text.requests[1].user
+    hopeless = ScriptedText(["no JSON here", "nor here"])
+    memory = Memory(":memory:", models=stub_models(facts=FACTS, text=hopeless))
+    memory.add(MESSAGES, scope="s")
+    with pytest.raises(ReplyRejected, match="nor here"):
+        memory.ask("What did Nora run?", scope="s")

@@ -7,7 +7,7 @@ behind a port, never in front of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
@@ -42,6 +42,14 @@ class TextRequest:
     schema: Mapping[str, Any] | None = None  # JSON Schema of the reply; None: plain text
     max_tokens: int = 256
     stop: tuple[str, ...] = ()
+
+    def with_error(self, error: ModelError) -> TextRequest:
+        """The same once more, telling the model why its JSON could not be used."""
+        return replace(
+            self,
+            user=f"{self.user}\n\nYour last reply could not be used: {error.message}\n"
+            "Write the JSON again, complete and nothing else.",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

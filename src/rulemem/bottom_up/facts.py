@@ -122,7 +122,7 @@ class PromptedExtractor:
         try:
             return _read_items(reply), None
         except ReplyRejected as error:
-            again = _with_error(request, error)
+            again = request.with_error(error)
             second = self._model.complete([again])[0]
         except ModelError as error:
             return [], error
@@ -143,18 +143,6 @@ def _request(prompt: Prompt, window: Sequence[Turn], before: Sequence[Turn]) -> 
         ),
         schema=SCHEMA,
         max_tokens=_MAX_TOKENS,
-    )
-
-
-def _with_error(request: TextRequest, error: ModelError) -> TextRequest:
-    return TextRequest(
-        stage=request.stage,
-        prompt=request.prompt,
-        system=request.system,
-        user=f"{request.user}\n\nYour last reply could not be used: {error.message}\n"
-        "Write the JSON again, complete and nothing else.",
-        schema=request.schema,
-        max_tokens=request.max_tokens,
     )
 
 

@@ -19,7 +19,7 @@ from rulemem.clauses import bind
 from rulemem.dates import MONTH_NAMES, render_when
 from rulemem.errors import ModelError, ReplyRejected
 from rulemem.lexical import content_terms
-from rulemem.ports import TextModel, TextRequest
+from rulemem.ports import TextModel, TextReply, TextRequest
 from rulemem.prompts import load_prompt
 from rulemem.prompts.json_reply import parse_json
 from rulemem.slots import slot_of_relation
@@ -132,22 +132,24 @@ def extract_answer(question: Question, evidence: Sequence[Evidence]) -> Conclusi
 
 
 def _ask(model: TextModel, request: TextRequest) -> AnswerReply:
-    """One call, one retry with the error."""
-    for attempt in (1, 2):
-        reply = model.complete([request])[0]
-        if isinstance(reply, ModelError):
-            if attempt == 2 or not isinstance(reply, ReplyRejected):
-                raise reply
-            continue
-        try:
-            return AnswerReply.model_validate(parse_json(reply.text))
-        except (ReplyRejected, ValidationError) as error:
-            if attempt == 2:
-                raise ReplyRejected(
-                    f"The answer could not be read: {reply.text[:80]!r}.",
-                    hint="Ask again, or use a model that keeps to a JSON schema.",
-                ) from error
-    raise AssertionError("unreachable")
+    """One call, one retry that shows the model its error."""
+    try:
+        return _read(model.complete([request])[0])
+    except ReplyRejected as error:
+        again = request.with_error(error)
+    return _read(model.complete([again])[0])
+
+
+def _read(reply: TextReply | ModelError) -> AnswerReply:
+    if isinstance(reply, ModelError):
+        raise reply
+    try:
+        return AnswerReply.model_validate(parse_json(reply.text))
+    except (ReplyRejected, ValidationError) as error:
+        raise ReplyRejected(
+            f"The answer could not be read: {reply.text[:80]!r}.",
+            hint="Ask again, or use a model that keeps to a JSON schema.",
+        ) from error
 
 
 def _refuse(reason: str, answerer: str) -> Conclusion:
