@@ -273,3 +273,16 @@ def test_an_unreadable_answer_is_asked_for_once_more_with_the_error() -> None:
     memory.add(MESSAGES, scope="s")
     with pytest.raises(ReplyRejected, match="nor here"):
         memory.ask("What did Nora run?", scope="s")
+
+
+@pytest.mark.xfail(strict=True, reason="ADR-0008: the times of a question are not weighed yet")
+def test_a_question_about_last_week_is_about_last_week() -> None:
+    """With `now`, what was said last week comes before the same words of another week."""
+    memory = Memory(":memory:", models=stub_models())
+    for day in ("2024-03-04", "2024-05-08"):
+        message = {"role": "user", "name": "Nora", "content": f"I ran a race on a {day[5:7]} day.",
+                   "timestamp": f"{day}T12:00:00"}  # fmt: skip
+        memory.add([message], scope="s", conversation=day)
+    now = datetime(2024, 5, 14)
+    (first, *_) = memory.search("Which race did Nora run last week?", scope="s", now=now)
+    assert datetime(2024, 5, 8, 12) == first.turn.said_at

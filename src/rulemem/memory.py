@@ -173,7 +173,7 @@ class Memory:
             scope: whose memory.
             limit: number of turns at most.
             as_of: only what was said by then.
-            now: the time of asking, for "last week" in the query.
+            now: the time of asking, for "last week" in the query; read, not weighed yet (ADR-0008).
         """
         _require_scope(scope)
         if not query.strip() or limit < 1:
@@ -196,7 +196,8 @@ class Memory:
             question: what is asked.
             scope: whose memory.
             as_of: answer for this moment.
-            now: the time of asking, for "last week" in the question.
+            now: the time of asking, for "last week" in the question; read, not weighed yet
+                (ADR-0008).
             abduction: spend one more model call on premises that could explain the answer.
 
         Raises:
